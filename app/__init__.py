@@ -1,0 +1,1 @@
+"""Wiring: the command line, the window and what connects the panels to the core."""

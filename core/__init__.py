@@ -1,0 +1,1 @@
+"""What Isoscope knows: recordings, clocks, attribution; no Qt, no OpenGL."""

@@ -1,0 +1,151 @@
+"""Which module reads which format: a dictionary with late imports.
+
+A reader is a module with three names: ``FORMAT`` (its key here), ``sniff(path, head)``
+(whether the file is of its kind, from its first bytes and, if need be, a look inside;
+never raises for a file of another kind) and ``open_source(path)``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+from isoscope.core.errors import ReadError, UsageError
+
+if TYPE_CHECKING:
+    from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.source import Cancel, Progress, Source
+
+HEAD_BYTES = 4096
+
+# Asked in this order; the first that says yes reads the file.
+READERS: dict[str, str] = {
+    "superdex-events": "isoscope.core.recording.superdex.reader",
+    "superdex-state": "isoscope.core.recording.superdex.state_json",
+}
+
+
+class Reader(Protocol):
+    """What a reader module offers."""
+
+    FORMAT: str
+
+    def sniff(self, path: Path, head: bytes) -> bool:
+        """Whether the file is of this kind."""
+        ...
+
+    def open_source(self, path: Path) -> Source:
+        """Open it; raises ReadError."""
+        ...
+
+
+def reader(key: str) -> Reader:
+    """The reader of this key.
+
+    Raises
+    ------
+    UsageError
+        If no such format is known; the message lists the formats.
+    """
+    if key not in READERS:
+        raise UsageError(f"no reader for {key!r}; there is {', '.join(READERS)}")
+    module = cast("Reader", importlib.import_module(READERS[key]))
+    if key != module.FORMAT:
+        raise AssertionError(f"{READERS[key]} calls itself {module.FORMAT}, not {key}")
+    return module
+
+
+def open_source(path: str | Path, format: str | None = None) -> Source:
+    """Open a recording with the reader that recognises it.
+
+    The file is opened read-only, without a lock, and never changed.
+
+    Parameters
+    ----------
+    path
+        The file.
+    format
+        Key of the reader to use, instead of asking each.
+
+    Raises
+    ------
+    ReadError
+        If it can't be opened or no reader recognises it.
+    """
+    path = Path(path)
+    doing = "opening"
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except FileNotFoundError:
+        raise ReadError(doing, path, "no such file", remedy="check the path") from None
+    except IsADirectoryError:
+        raise ReadError(
+            doing, path, "this is a folder", remedy="name a recording file in it"
+        ) from None
+    except OSError as error:
+        raise ReadError(doing, path, error.strerror or str(error)) from None
+    if format is not None:
+        return reader(format).open_source(path)
+    if not head:
+        raise ReadError(
+            doing,
+            path,
+            "the file is empty (0 bytes)",
+            remedy="its writer probably died before the first flush; record again",
+        )
+    for key in READERS:
+        module = reader(key)
+        if module.sniff(path, head):
+            return module.open_source(path)
+    raise ReadError(
+        doing,
+        path,
+        f"not a recording ({_looks_like(head)})",
+        remedy=f"formats that can be read: {', '.join(READERS)}",
+    )
+
+
+def load(
+    path: str | Path,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> Recording:
+    """Open a recording and index all of it; for the command line and for tests.
+
+    Raises
+    ------
+    ReadError
+        If it can't be read.
+    CancelledError
+        If `cancelled` said so.
+    """
+    source = open_source(path)
+    try:
+        source.index(progress, cancelled)
+    finally:
+        source.close()
+    return source.recording
+
+
+_MAGIC = {
+    b"PK\x03\x04": "a zip archive",
+    b"\x1f\x8b": "gzip data",
+    b"\xfd7zXZ\x00": "xz data: unpack it first",
+    b"PAR1": "a parquet file",
+    b"\x7fELF": "a program",
+    b"\x89PNG": "a picture",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89HDF": "HDF5, but of other content",
+}
+
+
+def _looks_like(head: bytes) -> str:
+    for magic, name in _MAGIC.items():
+        if head.startswith(magic):
+            return f"it looks like {name}"
+    printable = sum(32 <= byte < 127 or byte in (9, 10, 13) for byte in head)
+    if printable > 0.95 * len(head):
+        return "it looks like text"
+    return "its first bytes are of no known kind"

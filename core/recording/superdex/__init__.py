@@ -1,0 +1,1 @@
+"""The event recordings and state files that SuperDex writes."""

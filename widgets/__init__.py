@@ -1,0 +1,1 @@
+"""The panels: Qt, pyqtgraph and vispy over the core."""

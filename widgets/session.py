@@ -1,0 +1,256 @@
+"""What is open and what is looked at: the one model that all panels share. No Qt.
+
+A panel gets the session, observes its signals, resolves what it has to draw from
+(intent + recording + clock) and never keeps a copy of any of it. Panels change the
+session only through its methods. Signals may come from the GUI thread only: whoever
+works in another thread hands its results over there first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from psygnal import Signal
+
+from isoscope.core.clock import Clock, TimeAxis
+
+if TYPE_CHECKING:
+    from isoscope.core.recording.model import Actor, Recording
+    from isoscope.core.recording.source import Source
+    from isoscope.core.recording.tracks import Array
+
+MessageLevel = Literal["error", "warning", "note"]
+
+
+class Phase(Enum):
+    """How far a document has got."""
+
+    OPENING = "opening"
+    INDEXING = "indexing"
+    READY = "ready"
+    STOPPED = "stopped"  # the user cancelled: what was indexed can be used
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRef:
+    """A field that can be plotted: of which actor (None: the step itself), which part.
+
+    `component` is a flat index into a row's values; None means all of them.
+    """
+
+    actor: int | None
+    field: str
+    component: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """A named row, with a note."""
+
+    row: int
+    name: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line for the message bar, with what can be unfolded below it."""
+
+    level: MessageLevel
+    text: str
+    details: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Selection:
+    """What is chosen in the active document."""
+
+    actor: int | None = None
+    field: str | None = None
+
+
+class Document:
+    """One open recording: its source, how far it is, and what the user did with it."""
+
+    phase_changed = Signal(object)  # the document
+    progress_changed = Signal(int, int)  # events done, events in all
+    grown = Signal(int)  # rows now
+    plots_changed = Signal()
+    hidden_changed = Signal()
+    bookmarks_changed = Signal()
+    analysed = Signal()  # attribution or findings are new
+
+    def __init__(self, source: Source, preview: Recording | None = None) -> None:
+        self.source = source
+        self.preview = preview
+        self.phase = Phase.INDEXING
+        self.error = ""
+        self.progress = (0, source.event_count)
+        self.cursor = 0
+        self.selection = Selection()
+        self.hidden: set[int] = set()  # actors not drawn, by index
+        self.plots: list[FieldRef] = []
+        self.bookmarks: list[Bookmark] = []
+
+    @property
+    def recording(self) -> Recording:
+        """The columnar recording, or the preview of one row until it has rows."""
+        indexed = self.source.recording
+        if len(indexed) == 0 and self.preview is not None:
+            return self.preview
+        return indexed
+
+    @property
+    def name(self) -> str:
+        """What to call it in lists."""
+        return self.source.recording.name
+
+    @property
+    def rows(self) -> int:
+        """Native steps that can be shown."""
+        return len(self.recording)
+
+    @property
+    def expected_rows(self) -> int:
+        """Native steps there may be in the end; equals `rows` when indexed."""
+        if self.phase is Phase.INDEXING:
+            return max(self.source.recording.expected_steps, self.rows)
+        return self.rows
+
+    def set_phase(self, phase: Phase, error: str = "") -> None:
+        """Move on; tells `phase_changed`."""
+        self.phase = phase
+        self.error = error
+        self.phase_changed.emit(self)
+
+    def set_progress(self, done: int, total: int) -> None:
+        """Say how far the index is; tells `progress_changed` and `grown`."""
+        self.progress = (done, total)
+        self.progress_changed.emit(done, total)
+        self.grown.emit(self.rows)
+
+    def actor(self, index: int | None) -> Actor | None:
+        """The actor of this index, or None where there is none."""
+        actors = self.recording.actors
+        return actors[index] if index is not None and index < len(actors) else None
+
+    def set_hidden(self, actor: int, hidden: bool) -> None:
+        """Draw an actor or not."""
+        if hidden != (actor in self.hidden):
+            (self.hidden.add if hidden else self.hidden.discard)(actor)
+            self.hidden_changed.emit()
+
+    def add_plot(self, ref: FieldRef) -> None:
+        """Plot a field; once."""
+        if ref not in self.plots:
+            self.plots.append(ref)
+            self.plots_changed.emit()
+
+    def remove_plot(self, ref: FieldRef) -> None:
+        """Stop plotting a field."""
+        if ref in self.plots:
+            self.plots.remove(ref)
+            self.plots_changed.emit()
+
+    def set_bookmarks(self, bookmarks: list[Bookmark]) -> None:
+        """Replace the bookmarks, sorted by row."""
+        self.bookmarks = sorted(bookmarks, key=lambda b: (b.row, b.name))
+        self.bookmarks_changed.emit()
+
+
+class Session:
+    """Everything that is open, which of it is active, and the one clock."""
+
+    added = Signal(Document)
+    removed = Signal(Document)
+    active_changed = Signal(object)  # the Document, or None
+    selection_changed = Signal()
+    messaged = Signal(Message)
+    theme_changed = Signal(str)  # "dark" or "light"
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.documents: list[Document] = []
+        self.active: Document | None = None
+        self.theme = "dark"
+        self.clock.changed.connect(self._remember_cursor)
+
+    def add(self, document: Document) -> None:
+        """Take in a document and make it the active one."""
+        self.documents.append(document)
+        document.grown.connect(self._on_grown)
+        self.added.emit(document)
+        self.activate(document)
+
+    def remove(self, document: Document) -> None:
+        """Let a document go; the next one becomes active."""
+        if document not in self.documents:
+            return
+        at = self.documents.index(document)
+        self.documents.remove(document)
+        document.grown.disconnect(self._on_grown)
+        self.removed.emit(document)
+        if self.active is document:
+            left = self.documents
+            self.activate(left[min(at, len(left) - 1)] if left else None)
+
+    def activate(self, document: Document | None) -> None:
+        """Look at this document: the clock gets its times and its cursor."""
+        if document is self.active:
+            return
+        self.clock.pause()
+        self.active = None  # the clock's moves below are not this document's
+        if document is None:
+            self.clock.set_axes([], keep_cursor=False)
+        else:
+            self.clock.set_axes(axes_of(document.recording), keep_cursor=False)
+            self.clock.seek(document.cursor)
+        self.active = document
+        self.active_changed.emit(document)
+
+    def select(self, actor: int | None, field: str | None = None) -> None:
+        """Choose an actor (and a field of it) in the active document."""
+        document = self.active
+        if document is None:
+            return
+        chosen = document.selection
+        if (chosen.actor, chosen.field) != (actor, field):
+            document.selection = Selection(actor, field)
+            self.selection_changed.emit()
+
+    def say(self, level: MessageLevel, text: str, details: str = "") -> None:
+        """Show one line in the message bar."""
+        self.messaged.emit(Message(level, text, details))
+
+    def set_theme(self, theme: str) -> None:
+        """Change between ``"dark"`` and ``"light"``."""
+        if theme != self.theme:
+            self.theme = theme
+            self.theme_changed.emit(theme)
+
+    def _on_grown(self, rows: int) -> None:
+        document = self.active
+        if document is not None and document.rows != self.clock.state.rows:
+            self.clock.set_axes(axes_of(document.recording))
+
+    def _remember_cursor(self) -> None:
+        if self.active is not None:
+            self.active.cursor = self.clock.row
+
+
+def axes_of(recording: Recording) -> list[TimeAxis]:
+    """The times that a recording can be played over; the usual one first."""
+    steps = recording.steps
+    axes = []
+    if _known(steps.h_s):
+        axes.append(TimeAxis.recording(steps.time_s, steps.h_s))
+    axes.append(TimeAxis.native(steps.h_s))
+    return axes
+
+
+def _known(values: Array) -> bool:
+    return bool(np.isfinite(values).any())
