@@ -1,0 +1,66 @@
+"""What every panel is: a widget over the session that can say when it is painted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from PySide6.QtWidgets import QWidget
+
+from isoscope.widgets.theme import Tokens, tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from psygnal import SignalInstance
+
+    from isoscope.widgets.session import Session
+
+
+class Panel(QWidget):
+    """Base of the panels; the window puts each into a dock.
+
+    A panel observes the session by :meth:`observe`, draws in `paintEvent` or a child
+    that does, and answers :meth:`settled`. Work over 50 ms belongs to a worker.
+    """
+
+    key: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self._observed: list[tuple[SignalInstance, Callable[..., Any]]] = []
+        self.observe(session.theme_changed, self._theme_changed)
+
+    @property
+    def tokens(self) -> Tokens:
+        """The colours to draw with."""
+        return tokens(self.session.theme)
+
+    def observe(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
+        """Connect until `release`, so that no signal reaches a dead widget."""
+        signal.connect(slot)
+        self._observed.append((signal, slot))
+
+    def unobserve(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
+        """Disconnect what `observe` connected; nothing if it wasn't."""
+        if (signal, slot) in self._observed:
+            self._observed.remove((signal, slot))
+            signal.disconnect(slot, missing_ok=True)
+
+    def release(self) -> None:
+        """Disconnect from everything; the window calls it before it closes."""
+        for signal, slot in self._observed:
+            signal.disconnect(slot, missing_ok=True)
+        self._observed.clear()
+
+    def settled(self) -> bool:
+        """Whether nothing is still to be computed or drawn for the present state."""
+        return True
+
+    def apply_theme(self) -> None:
+        """Take the colours of `tokens`; called when the theme changes."""
+        self.update()
+
+    def _theme_changed(self, _name: str) -> None:
+        self.apply_theme()
