@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from isoscope.widgets.theme import Tokens, tokens
@@ -25,10 +26,12 @@ class Panel(QWidget):
 
     key: ClassVar[str] = ""
     title: ClassVar[str] = ""
+    subtitle_changed = Signal(str)
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.session = session
+        self.subtitle = ""
         self._observed: list[tuple[SignalInstance, Callable[..., Any]]] = []
         self.observe(session.theme_changed, self._theme_changed)
 
@@ -36,6 +39,20 @@ class Panel(QWidget):
     def tokens(self) -> Tokens:
         """The colours to draw with."""
         return tokens(self.session.theme)
+
+    def set_subtitle(self, text: str) -> None:
+        """Say in the title bar, dim, what is shown: ``"env 0"``, ``"min/max 1:4"``."""
+        if text != self.subtitle:
+            self.subtitle = text
+            self.subtitle_changed.emit(text)
+
+    def title_tools(self) -> list[QWidget]:
+        """Widgets for the right end of the panel's title bar, from left to right.
+
+        Asked once, after construction. Small flat buttons and labels; a QToolButton
+        with the property ``flat`` gets the title bar's look.
+        """
+        return []
 
     def observe(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
         """Connect until `release`, so that no signal reaches a dead widget."""
