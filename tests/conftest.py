@@ -1,0 +1,78 @@
+"""What all tests share: a virtual display, isolated folders, an account of skips.
+
+The display is started once, by the process that hands out the tests, before any Qt.
+Where Xvfb is missing, Qt runs offscreen, which has no OpenGL, and the tests marked `gl`
+are skipped; with ISOSCOPE_REQUIRE_GL=1 (continuous integration) that is a failure.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import display
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DATA = Path(__file__).parent / "data"
+RECORDINGS = DATA / "recordings"
+NO_GL = "needs OpenGL: install xvfb and libgl1-mesa-dri, or run on a display"
+
+# Large runs use as many processes as there are cores; their libraries use one each.
+os.environ.setdefault("LP_NUM_THREADS", "1")
+os.environ.setdefault("QT_QUICK_BACKEND", "software")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        return
+    server = display.start()
+    if server is not None:
+        config.add_cleanup(lambda: display.stop(server))
+    elif not os.environ.get("DISPLAY"):
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    offscreen = os.environ.get("QT_QPA_PLATFORM") == "offscreen"
+    os.environ["ISOSCOPE_TEST_GL"] = str(int(not offscreen and display.opengl_works()))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if os.environ.get("ISOSCOPE_TEST_GL") == "1":
+        return
+    if os.environ.get("ISOSCOPE_REQUIRE_GL") == "1":
+        raise pytest.UsageError(f"OpenGL is required here and does not work: {NO_GL}")
+    for item in items:
+        if item.get_closest_marker("gl"):
+            item.add_marker(pytest.mark.skip(reason=NO_GL))
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep every test away from the user's settings, data and cache."""
+    for name in ("CONFIG", "DATA", "CACHE"):
+        monkeypatch.setenv(f"ISOSCOPE_{name}_DIR", str(tmp_path / name.lower()))
+
+
+@pytest.fixture
+def recordings() -> Path:
+    """The folder of real recordings, each with a truth file."""
+    return RECORDINGS
+
+
+@pytest.fixture(scope="session")
+def cartpole_20k(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The recording of 20,000 steps, unpacked (101 MB); removed in the end."""
+    folder = tmp_path_factory.mktemp("cartpole_20k")
+    path = folder / "cartpole_20k.h5"
+    with (
+        lzma.open(DATA / "cartpole_20k.h5.xz") as packed,
+        path.open("wb") as unpacked,
+    ):
+        shutil.copyfileobj(packed, unpacked, 1 << 20)
+    yield path
+    shutil.rmtree(folder, ignore_errors=True)
