@@ -1,0 +1,113 @@
+"""What the audit says: findings, and the checks that could not run.
+
+The written form is ``isoscope.audit/1``. Native steps, environments and substeps count
+from 0, episodes and control steps from 1, and a reset's own step is control step 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+class Affected(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment that something reached, and the first step at which it did."""
+
+    env: int
+    episode: int | None
+    control_step: int | None
+    native: int
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """Something wrong or doubtful: where, on what evidence, and what to do.
+
+    Attributes
+    ----------
+    id
+        The check's id.
+    env
+        The environment it is about: the one that did it, where that is known.
+    other_env
+        The other one: whose state was taken, or who was reached first.
+    episode, control_step
+        Of `env`, at the first native step of `native`.
+    native
+        First and last row, inclusive; None where it has no place.
+    field
+        ``actor.field`` or the step's own field.
+    value, expected
+        What is there, and what should be, as plain numbers or lists of them.
+    confidence
+        0 to 1; 1 where nothing was inferred.
+    message, remedy
+        What it means and what to do; a line each.
+    evidence
+        Further numbers by name, units in the names.
+    tainted
+        Row ranges [first, last] whose data can't be trusted because of it.
+    affected
+        Environments that it reached, in the order of their first step under it.
+    """
+
+    id: str
+    severity: Severity
+    message: str
+    remedy: str
+    env: int | None = None
+    other_env: int | None = None
+    episode: int | None = None
+    control_step: int | None = None
+    native: tuple[int, int] | None = None
+    field: str | None = None
+    value: Any = None
+    expected: Any = None
+    confidence: float = 1.0
+    evidence: dict[str, Any] = {}
+    tainted: tuple[tuple[int, int], ...] = ()
+    affected: tuple[Affected, ...] = ()
+
+
+class NotRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A check that had nothing to work on: why, and what to record so that it has."""
+
+    id: str
+    reason: str
+    needs: str
+
+
+class CheckRan(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a check ran."""
+
+    id: str
+    ran: bool
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):
+    """What one audit says; the written form is ``isoscope.audit/1``."""
+
+    files: list[str]
+    findings: list[Finding]
+    not_run: list[NotRun]
+    checks: list[CheckRan]
+    schema_: str = "isoscope.audit/1"
+
+    def count(self, severity: Severity) -> int:
+        """How many findings are of this severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+
+def worst_first(findings: list[Finding]) -> list[Finding]:
+    """Sort by severity, then by where they begin, then by id."""
+    return sorted(
+        findings,
+        key=lambda f: (
+            SEVERITIES.index(f.severity),
+            f.native[0] if f.native else -1,
+            f.id,
+        ),
+    )
