@@ -15,71 +15,32 @@ time doesn't count. Trace, playing the control time of environment 0 whose rows 
     shown from 0           0.02         0.04
 
 Rows without a duration are passed over while playing, and can still be stepped to.
+
+Inside a row the clock keeps how much of it has been played. A row is shown from its
+beginning to its end whichever way it is played: forwards it holds ``begin <= t < end``,
+backwards ``begin < t <= end``, so both ways take the same time over the same rows.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from psygnal import Signal
 
+from isoscope.core.timeaxis import TimeAxis, TimeKind
+
 if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
 
+__all__ = ["RATES", "Clock", "ClockState", "TimeAxis", "TimeKind"]
+
 RATES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-
-
-class TimeKind(StrEnum):
-    """Which time the cursor plays over and is shown in."""
-
-    NATIVE = "native"
-    RECORDING = "recording"
-    SCENE = "scene"
-    CONTROL = "control"
-    WALL = "wall"
-
-
-@dataclass(frozen=True, eq=False)
-class TimeAxis:
-    """One time over the rows.
-
-    Attributes
-    ----------
-    kind
-        Which time.
-    stamps
-        float64 [T]: what is shown for a row, in seconds (row numbers for NATIVE); NaN
-        where unknown. May go backwards: scene and control time do.
-    durations_s
-        float64 [T], finite and not negative: how long a row lasts when played at
-        rate 1.
-    """
-
-    kind: TimeKind
-    stamps: Array
-    durations_s: Array
-
-    @classmethod
-    def native(cls, h_s: Array) -> TimeAxis:
-        """Every row lasts equally long: the median h [T], or 1/50 s if unknown."""
-        known = h_s[np.isfinite(h_s) & (h_s > 0)]
-        each = float(np.median(known)) if len(known) else 0.02
-        rows = len(h_s)
-        return cls(TimeKind.NATIVE, np.arange(rows, dtype=float), np.full(rows, each))
-
-    @classmethod
-    def recording(cls, time_s: Array, h_s: Array) -> TimeAxis:
-        """Each row lasts its h [T]; shown is the recording's own time [T]."""
-        lasts = np.where(np.isfinite(h_s) & (h_s > 0), h_s, 0.0)
-        return cls(TimeKind.RECORDING, time_s, lasts)
-
-    def __len__(self) -> int:
-        """Rows covered."""
-        return len(self.stamps)
+# No tick moves further than this, so that an absurd rate can't make the time infinite.
+MAX_ADVANCE_S = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +60,10 @@ class ClockState:
     loop
         Whether playing goes round in the loop range, or in everything.
     loop_in, loop_out
-        The loop range, rows, inclusive; None where it is open.
+        The loop range, rows, inclusive, in order; None where it is open.
     follow
-        Whether the cursor sticks to the end of a growing source.
+        Whether the cursor sticks to the end of a growing source. Excludes looping and
+        playing backwards: the last of these commands holds.
     kind
         Which time is played over.
     """
@@ -129,11 +91,15 @@ class ClockState:
             return 0, last
         low = 0 if self.loop_in is None else min(self.loop_in, last)
         high = last if self.loop_out is None else min(self.loop_out, last)
-        return (low, high) if low <= high else (high, low)
+        return low, high
 
 
 class Clock:
-    """The one clock. Commands change it; `changed` tells (new state, old state)."""
+    """The one clock. Commands change it; `changed` tells (new state, old state).
+
+    A command is told once, when all of it holds: no observer sees a row that isn't
+    there or an axis that isn't the state's.
+    """
 
     changed = Signal(ClockState, ClockState)
     axis_changed = Signal()
@@ -178,76 +144,89 @@ class Clock:
         return float(axis.stamps[row])
 
     def marks(self, name: str) -> list[int]:
-        """The rows marked under this name, ascending."""
+        """The rows marked under this name, ascending, each once."""
         return self._marks.get(name, [])
 
     # -- commands: what there is to play ---------------------------------------------
 
     def set_axes(self, axes: list[TimeAxis], *, keep_cursor: bool = True) -> None:
-        """Say what times there are, all of equal length; also after growth.
+        """Say what times there are, of the same rows; also after growth.
 
-        With `keep_cursor` the cursor stays on its row, or at the end while following.
+        With `keep_cursor` the cursor stays where it is inside its row, or at the end
+        while following. Without it these are the times of something else: the cursor
+        goes to the front, and the loop range and the marks are forgotten.
         """
-        self._axes = {axis.kind: axis for axis in axes}
-        kind = self._state.kind
+        state = self._state
+        rows = min((len(axis) for axis in axes), default=0)
+        self._axes = {axis.kind: axis.cut(rows) for axis in axes}
+        kind = state.kind
         if kind not in self._axes and axes:
             kind = axes[0].kind
-        rows = len(axes[0]) if axes else 0
-        last = max(rows - 1, 0)
-        row = min(self._state.row, last) if keep_cursor else 0
-        if self._state.follow:
-            row = last
+        part = self._part_played() if keep_cursor else 0.0
         self._choose(kind)
-        loops = {} if keep_cursor else {"loop_in": None, "loop_out": None}
-        self._set(rows=rows, kind=kind, **loops)
-        self._jump(row)
+        changes: dict[str, Any] = {"rows": rows, "kind": kind}
+        if not keep_cursor:
+            self._marks.clear()
+            changes |= {"loop_in": None, "loop_out": None}
+        if state.follow:
+            self._place(rows - 1, **changes)
+        elif keep_cursor and state.row < rows:
+            self._place(state.row, part, **changes)
+        else:
+            self._place(state.row if keep_cursor else 0, **changes)
         self.axis_changed.emit()
 
     def set_time(self, kind: TimeKind) -> None:
         """Play over another time; one that there is no axis for changes nothing."""
         if kind in self._axes and kind != self._state.kind:
+            part = self._part_played()
             self._choose(kind)
-            self._set(kind=kind)
-            self._jump(self._state.row)
+            self._place(self._state.row, part, kind=kind)
             self.axis_changed.emit()
 
     def set_marks(self, name: str, rows: Array | list[int]) -> None:
         """Name rows to step between, such as ``"control"`` or ``"event"``."""
-        self._marks[name] = sorted(int(row) for row in rows)
+        self._marks[name] = np.unique(np.asarray(rows, np.int64)).tolist()
 
     # -- commands: the cursor ----------------------------------------------------------
 
     def seek(self, row: int) -> None:
         """Put the cursor on a row (clamped); stops following."""
-        self._set(follow=False)
-        self._jump(row)
+        self._place(row, follow=False)
 
     def seek_time(self, stamp: float) -> None:
         """Put the cursor on the first row whose shown time is nearest to `stamp`."""
         stamps = self._axis.stamps
-        if len(stamps) and np.isfinite(stamps).any():
+        if math.isfinite(stamp) and np.isfinite(stamps).any():
             self.seek(int(np.nanargmin(np.abs(stamps - stamp))))
 
     def step(self, rows: int) -> None:
         """Move by native steps; stops playing."""
-        self._set(direction=0)
-        self.seek(self._state.row + rows)
+        self._place(self._state.row + rows, direction=0, follow=False)
 
     def step_mark(self, name: str, count: int) -> bool:
         """Move to the count-th next (or, below 0, previous) marked row.
 
         Stops playing. Past the last mark it goes to the last one. Returns whether
-        there was a mark in that direction.
+        there was a mark in that direction; if not, nothing changes.
         """
         marks = self.marks(name)
         row = self._state.row
-        ahead = count > 0
-        at = bisect_right(marks, row) if ahead else bisect_left(marks, row) - 1
-        if not 0 <= at < len(marks):
+        # Only marks of rows that are there; a source may be marked ahead of its rows.
+        begin, end = bisect_left(marks, 0), bisect_left(marks, self._state.rows)
+        if count > 0:
+            at = bisect_right(marks, row, begin, end)
+            if at == end:
+                return False
+            at = min(at + count - 1, end - 1)
+        elif count < 0:
+            at = bisect_left(marks, row, begin, end) - 1
+            if at < begin:
+                return False
+            at = max(at + count + 1, begin)
+        else:
             return False
-        at = min(max(at + (count - 1 if ahead else count + 1), 0), len(marks) - 1)
-        self._set(direction=0)
-        self.seek(marks[at])
+        self._place(marks[at], direction=0, follow=False)
         return True
 
     def home(self) -> None:
@@ -266,11 +245,17 @@ class Clock:
         low, high = state.span
         if state.rows == 0:
             return
-        if direction > 0 and state.row >= high and not state.follow:
-            self._jump(low)
-        elif direction < 0 and state.row <= low:
-            self._jump(high)
-        self._set(direction=1 if direction > 0 else -1)
+        if direction > 0:
+            outside = not low <= state.row < high and not state.follow
+            row, part = (low, 0.0) if outside else (state.row, self._part_played())
+            self._place(row, part, direction=1)
+            return
+        part = self._part_played()
+        if not low < state.row <= high:
+            self._place(high, 1.0, direction=-1, follow=False)
+        else:
+            # A row that hasn't been played at all is shown for its whole time.
+            self._place(state.row, part or 1.0, direction=-1, follow=False)
 
     def pause(self) -> None:
         """Stop playing."""
@@ -289,18 +274,20 @@ class Clock:
             self._set(rate=float(rate))
 
     def faster(self) -> None:
-        """Take the next higher rate."""
+        """Take the next higher rate, if there is one."""
         at = bisect_right(RATES, self._state.rate)
-        self.set_rate(RATES[min(at, len(RATES) - 1)])
+        if at < len(RATES):
+            self.set_rate(RATES[at])
 
     def slower(self) -> None:
-        """Take the next lower rate."""
+        """Take the next lower rate, if there is one."""
         at = bisect_left(RATES, self._state.rate) - 1
-        self.set_rate(RATES[max(at, 0)])
+        if at >= 0:
+            self.set_rate(RATES[at])
 
     def set_loop(self, on: bool) -> None:
-        """Go round, or stop at the end."""
-        self._set(loop=on)
+        """Go round, or stop at the end; going round stops following."""
+        self._set(loop=on, follow=self._state.follow and not on)
 
     def toggle_loop(self) -> None:
         """Switch looping."""
@@ -312,7 +299,7 @@ class Clock:
         out = state.loop_out
         if out is not None and out <= state.row:
             out = None
-        self._set(loop_in=state.row, loop_out=out, loop=True)
+        self._set(loop_in=state.row, loop_out=out, loop=True, follow=False)
 
     def loop_out_here(self) -> None:
         """End the loop range at the cursor and loop."""
@@ -320,41 +307,54 @@ class Clock:
         start = state.loop_in
         if start is not None and start >= state.row:
             start = None
-        self._set(loop_in=start, loop_out=state.row, loop=True)
+        self._set(loop_in=start, loop_out=state.row, loop=True, follow=False)
 
     def set_loop_range(self, low: int | None, high: int | None) -> None:
         """Set the loop range, rows inclusive; None leaves that side open."""
+        low = None if low is None else max(int(low), 0)
+        high = None if high is None else max(int(high), 0)
         if low is not None and high is not None and low > high:
             low, high = high, low
         self._set(loop_in=low, loop_out=high)
 
     def set_follow(self, on: bool) -> None:
-        """Stick to the end of a growing source."""
-        self._set(follow=on)
-        if on:
-            self._jump(self._state.rows - 1)
+        """Stick to the end of a growing source; stops looping and playing backwards."""
+        if not on:
+            self._set(follow=False)
+            return
+        direction = max(self._state.direction, 0)
+        last = self._state.rows - 1
+        self._place(last, follow=True, loop=False, direction=direction)
 
     def tick(self, dt_s: float) -> None:
         """Let `dt_s` seconds of the user's pass; moves the cursor when playing."""
         state = self._state
-        if not state.playing or state.rows == 0 or dt_s <= 0:
+        if not state.playing or state.rows == 0 or not 0 < dt_s < math.inf:
             return
+        if state.follow:
+            return  # it is at the end, and goes on when the source grows
         low, high = state.span
-        begin = self._begins(low)
-        finish = float(self._ends[high])
-        at = self._played_s + state.direction * state.rate * dt_s
-        beyond = at >= finish if state.direction > 0 else at < begin
-        if beyond and not state.loop:
-            self._jump(high if state.direction > 0 else low)
-            if not state.follow:
-                self._set(direction=0)
-            return
-        length = finish - begin
-        if beyond:
-            at = begin + (at - begin) % length if length > 0 else begin
+        begin, finish = self._begins(low), float(self._ends[high])
+        forwards = state.direction > 0
+        # The span may have moved away from under the cursor.
+        at = self._played_s
+        if state.row < low or state.row > high:
+            at = begin if forwards else finish
+        at += state.direction * min(state.rate * dt_s, MAX_ADVANCE_S)
+        if at >= finish if forwards else at <= begin:
+            if not state.loop:
+                self._place(high if forwards else low, direction=0)
+                return
+            length = finish - begin
+            if length <= 0:
+                at = begin
+            elif forwards:
+                at = begin + (at - begin) % length
+            else:
+                at = finish - (finish - at) % length
         self._played_s = at
-        row = bisect_right(self._ends, at, low, high)
-        self._set(row=row)
+        find = bisect_right if forwards else bisect_left
+        self._set(row=find(self._ends, at, low, high))
 
     # -- inside ---------------------------------------------------------------
 
@@ -366,12 +366,24 @@ class Clock:
     def _begins(self, row: int) -> float:
         return float(self._ends[row - 1]) if row > 0 else 0.0
 
-    def _jump(self, row: int) -> None:
-        rows = self._state.rows
-        row = min(max(row, 0), max(rows - 1, 0))
-        if rows:
-            self._played_s = self._begins(row)
-        self._set(row=row)
+    def _part_played(self) -> float:
+        """How much of the cursor's row has been played, 0 to 1."""
+        row = self._state.row
+        if row >= len(self._ends):
+            return 0.0
+        begin, end = self._begins(row), float(self._ends[row])
+        if end <= begin:
+            return 0.0
+        return min(max((self._played_s - begin) / (end - begin), 0.0), 1.0)
+
+    def _place(self, row: int, part: float = 0.0, **changes: Any) -> None:
+        """Put the cursor on a row (clamped), this much of it played; tell once."""
+        rows = changes.get("rows", self._state.rows)
+        row = min(max(int(row), 0), max(rows - 1, 0))
+        begin = self._begins(row) if rows else 0.0
+        end = float(self._ends[row]) if rows else 0.0
+        self._played_s = begin + part * (end - begin)
+        self._set(row=row, **changes)
 
     def _set(self, **changes: Any) -> None:
         old = self._state

@@ -1,0 +1,71 @@
+"""One time over the native steps: what it says at each, and how long each lasts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isoscope.core.recording.tracks import Array
+
+
+class TimeKind(StrEnum):
+    """Which time the cursor plays over and is shown in."""
+
+    NATIVE = "native"
+    RECORDING = "recording"
+    SCENE = "scene"
+    CONTROL = "control"
+    WALL = "wall"
+
+
+@dataclass(frozen=True, eq=False)
+class TimeAxis:
+    """One time over the rows.
+
+    Attributes
+    ----------
+    kind
+        Which time.
+    stamps
+        float64 [T]: what is shown for a row, in seconds (row numbers for NATIVE); NaN
+        where unknown. May go backwards: scene and control time do.
+    durations_s
+        float64 [T], finite and not negative: how long a row lasts when played at
+        rate 1.
+    """
+
+    kind: TimeKind
+    stamps: Array
+    durations_s: Array
+
+    @classmethod
+    def native(cls, h_s: Array) -> TimeAxis:
+        """Every row lasts equally long: the median h [T], or 1/50 s if unknown."""
+        known = h_s[np.isfinite(h_s) & (h_s > 0)]
+        each = float(np.median(known)) if len(known) else 0.02
+        rows = len(h_s)
+        return cls(TimeKind.NATIVE, np.arange(rows, dtype=float), np.full(rows, each))
+
+    @classmethod
+    def recording(cls, time_s: Array, h_s: Array) -> TimeAxis:
+        """Each row lasts its h [T]; shown is the recording's own time [T]."""
+        lasts = np.where(np.isfinite(h_s) & (h_s > 0), h_s, 0.0)
+        return cls(TimeKind.RECORDING, time_s, lasts)
+
+    def __post_init__(self) -> None:
+        """Refuse durations that time could not be counted with."""
+        lasts = self.durations_s
+        if not bool(np.all(np.isfinite(lasts) & (lasts >= 0))):
+            raise ValueError(f"a duration of the {self.kind} time is no time")
+
+    def __len__(self) -> int:
+        """Rows covered: the columns of a growing source may differ in their last."""
+        return min(len(self.stamps), len(self.durations_s))
+
+    def cut(self, rows: int) -> TimeAxis:
+        """The first rows of it."""
+        return TimeAxis(self.kind, self.stamps[:rows], self.durations_s[:rows])
