@@ -29,6 +29,8 @@ CREATE, DESTROY, STEP = "CreateActor", "DestroyActor", "Step"
 IDENTITY = ("handle", "name", "type", "static")
 # How many places of one problem are told one by one.
 TOLD_EACH = 1
+# A new track reserves no more than this at once; longer ones double.
+RESERVED_BYTES = 1 << 26
 
 
 @dataclass(slots=True)
@@ -96,8 +98,17 @@ class Assembler:
     def __init__(self, recording: Recording, capacity: int = 64) -> None:
         self.recording = recording
         self.capacity = capacity
-        self._alive: dict[int, Actor] = {}
+        # Living actors by handle.
+        self.alive: dict[int, Actor] = {}
+        # The row that creations and destructions are counted from, where it is ahead
+        # of the rows appended so far: a block's steps are appended after its events.
+        self.ahead: int | None = None
         self._problems: dict[str, int] = {}
+
+    @property
+    def row(self) -> int:
+        """The row that comes next."""
+        return len(self.recording) if self.ahead is None else self.ahead
 
     def tell(self, message: str, where: str, severity: str = "warning") -> None:
         """List a problem; the same message again only counts."""
@@ -148,9 +159,9 @@ class Assembler:
         if handle is None:
             self.tell("actor created without a handle was passed over", where)
             return
-        if handle in self._alive:
+        if handle in self.alive:
             self.tell("actor created twice under one handle", where)
-            self._alive[handle].destroyed_native = len(self.recording)
+            self.alive[handle].destroyed_native = self.row
         for name in ("name", "type"):
             if name not in event.fields:
                 self.tell(f"actor created without its attribute {name!r}", where)
@@ -165,22 +176,22 @@ class Assembler:
             name=text(fields.get("name")) or f"actor {handle}",
             type=text(fields.get("type")) or "unknown",
             static=None if static is None or static.size != 1 else bool(static),
-            created_native=len(self.recording),
+            created_native=self.row,
             reference={
                 k: v for k, v in fields.items() if k not in (*IDENTITY, "eventType")
             },
         )
         self.recording.actors.append(actor)
-        self._alive[handle] = actor
+        self.alive[handle] = actor
         return actor
 
     def _destroy(self, event: Event, where: str) -> None:
         handle = handle_of(event.fields)
-        actor = self._alive.pop(handle, None) if handle is not None else None
+        actor = self.alive.pop(handle, None) if handle is not None else None
         if actor is None:
             self.tell("an actor was destroyed that had not been created", where)
             return
-        actor.destroyed_native = len(self.recording)
+        actor.destroyed_native = self.row
 
     def _step(self, event: Event) -> None:
         recording = self.recording
@@ -208,7 +219,7 @@ class Assembler:
 
     def actor_for(self, handle: int, fields: dict[str, Array], where: str) -> Actor:
         """The living actor of this handle; one that was never created is made up."""
-        actor = self._alive.get(handle)
+        actor = self.alive.get(handle)
         if actor is None:
             self.tell("a step holds an actor that no event had created", where)
             actor = self.new_actor(
@@ -243,12 +254,18 @@ class Assembler:
             if ragged_by_nature(name):
                 track = RaggedTrack(like.dtype, first)
             else:
-                track = Track(like.dtype, like.shape, first, self.capacity)
+                track = Track(like.dtype, like.shape, first, self._room(like, first))
             table.tracks[name] = track
             if like.dtype.kind == "f" and name not in ("timeTotal", "timeStep"):
                 self.note_real(like.dtype)
         track.skip_to(row)
         return track
+
+    def _room(self, like: Array, first: int) -> int:
+        """Rows to reserve: all for an actor of the first row, within reason."""
+        if first:
+            return 1
+        return min(self.capacity, RESERVED_BYTES // max(like.nbytes, 1))
 
     def note_real(self, dtype: np.dtype[np.floating]) -> None:
         """Remember the precision: the widest real dtype seen."""
