@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.model import Actor, Recording
     from isoscope.core.recording.source import Source
     from isoscope.core.recording.tracks import Array
+    from isoscope.core.series import Measure
 
 MessageLevel = Literal["error", "warning", "note"]
 
@@ -39,12 +40,14 @@ class Phase(Enum):
 class FieldRef:
     """A field that can be plotted: of which actor (None: the step itself), which part.
 
-    `component` is a flat index into a row's values; None means all of them.
+    `component` is a flat index into a row's values; None means all of them. `measure`
+    is what is taken of each row of a ragged field; None means how many it holds.
     """
 
     actor: int | None
     field: str
     component: int | None = None
+    measure: Measure | None = None
 
 
 @dataclass(frozen=True, slots=True)

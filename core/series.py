@@ -1,0 +1,181 @@
+"""One number a row out of a field: what a plot draws and a table's column holds.
+
+A fixed field gives one component, by its flat index. A ragged field, whose length
+varies from row to row, gives a measure of each row: how many points it holds, or the
+sum or the largest of their norms. A row in which the field is absent, or odd, has no
+number; an empty row has a count and a sum of 0 but no largest norm.
+
+Axis order: rows first; units are those of the field, except that a count has none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from isoscope.core.recording.schema import meaning
+from isoscope.core.recording.tracks import RaggedWindow
+
+if TYPE_CHECKING:
+    from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.tracks import AnyTrack, Array, BoolArray
+
+Measure: TypeAlias = Literal["count", "sum", "max"]
+MEASURES: dict[Measure, str] = {
+    "count": "how many a step",
+    "sum": "sum of the norms a step",
+    "max": "largest norm a step",
+}
+_NUMERIC = "fiub"
+
+
+class Reference(Protocol):
+    """What names a series: an actor (None: the step itself), a field, a part of it."""
+
+    @property
+    def actor(self) -> int | None:
+        """Index of the actor."""
+        ...
+
+    @property
+    def field(self) -> str:
+        """Name of the field."""
+        ...
+
+    @property
+    def component(self) -> int | None:
+        """Flat index into a row's values; None means all of them."""
+        ...
+
+    @property
+    def measure(self) -> Measure | None:
+        """Of a ragged field: what is taken of each row; None means the count."""
+        ...
+
+
+def track_of(recording: Recording, ref: Reference) -> AnyTrack | None:
+    """The track that is referred to, or None where the recording has none."""
+    if ref.actor is None:
+        return recording.scene.get(ref.field)
+    if not 0 <= ref.actor < len(recording.actors):
+        return None
+    return recording.actors[ref.actor].fields.get(ref.field)
+
+
+def is_numeric(track: AnyTrack) -> bool:
+    """Whether the field holds numbers at all."""
+    return track.dtype.kind in _NUMERIC
+
+
+def component_count(track: AnyTrack) -> int:
+    """Values of a row of a fixed field; 1 for a ragged one, which gives a measure."""
+    if track.ragged:
+        return 1
+    return int(np.prod(track.shape, dtype=np.int64))
+
+
+def component_names(field: str, shape: tuple[int, ...]) -> list[str]:
+    """A short name for each flat index of a row: ``x``, ``3``, ``2.z``; ``""`` if one.
+
+    The last axis takes the names of the schema where their number fits.
+    """
+    if shape == ():
+        return [""]
+    known = meaning(field).components
+    last = known if len(known) == shape[-1] else [str(i) for i in range(shape[-1])]
+    names = list(last)
+    for size in reversed(shape[:-1]):
+        names = [f"{i}.{name}" for i in range(size) for name in names]
+    return names
+
+
+def values_a_point(field: str) -> int:
+    """How many values of a ragged field make one point: 3 for a vector, else 1."""
+    return len(meaning(field).components) or 1
+
+
+def unit_of(ref: Reference, track: AnyTrack | None) -> str | None:
+    """The unit of what the reference names; None where it is unknown."""
+    if track is not None and track.ragged and (ref.measure or "count") == "count":
+        return ""
+    return meaning(ref.field).unit
+
+
+class FieldRows:
+    """The rows of one series of a recording; see `isoscope.core.decimate.Rows`.
+
+    Parameters
+    ----------
+    recording
+        For the number of rows, which may grow.
+    track
+        A track of it that holds numbers.
+    field
+        The track's name.
+    component
+        Flat index, of a fixed field.
+    measure
+        Of a ragged field.
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        track: AnyTrack,
+        field: str,
+        component: int = 0,
+        measure: Measure | None = None,
+    ) -> None:
+        self.recording = recording
+        self.track = track
+        self.component = component
+        self.measure: Measure = measure or "count"
+        self._a_point = values_a_point(field)
+
+    def __len__(self) -> int:
+        """Rows of the recording; those the track doesn't cover can't be drawn."""
+        return len(self.recording)
+
+    def read(self, start: int, stop: int) -> tuple[Array, BoolArray]:
+        """Rows start .. stop: float64 [n], and where there is a finite number."""
+        window = self.track.read(start, stop)
+        if isinstance(window, RaggedWindow):
+            values = self._measured(window)
+        else:
+            flat = window.values.reshape(stop - start, -1)
+            values = flat[:, self.component].astype(np.float64)
+        return values, window.valid & np.isfinite(values)
+
+    def at(self, row: int) -> float | None:
+        """The number in one row, also if it isn't finite; None where there is none."""
+        value = None if row in self.track.odd else self.track.at(row)
+        if value is None or (value.size == 0 and self.measure == "max"):
+            return None
+        return float(self.read(row, row + 1)[0][0])
+
+    def _measured(self, window: RaggedWindow) -> Array:
+        lengths, a_point = np.diff(window.offsets), self._a_point
+        counts = lengths // a_point
+        if self.measure == "count":
+            return counts.astype(np.float64)
+        result = np.full(len(counts), 0.0 if self.measure == "sum" else np.nan)
+        if (lengths % a_point).any():  # not made of whole points: nothing to measure
+            result[lengths % a_point > 0] = np.nan
+            for row in np.flatnonzero((lengths > 0) & (lengths % a_point == 0)):
+                begin, end = window.offsets[row], window.offsets[row + 1]
+                norms = _norms(window.values[begin:end], a_point)
+                result[row] = norms.sum() if self.measure == "sum" else norms.max()
+            return result
+        filled = counts > 0
+        if filled.any():
+            reduce = np.add if self.measure == "sum" else np.maximum
+            starts = window.offsets[:-1][filled] // a_point
+            result[filled] = reduce.reduceat(_norms(window.values, a_point), starts)
+        return result
+
+
+def _norms(values: Array, a_point: int) -> Array:
+    points = values.reshape(-1, a_point).astype(np.float64)
+    norms: Array = np.sqrt(np.einsum("ij,ij->i", points, points))
+    return norms
