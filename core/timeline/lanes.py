@@ -1,0 +1,252 @@
+"""Every lane of a recording: what the file says, and what was found out about it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.timeline.model import (
+    SEVERITY_SHAPES,
+    Items,
+    Lane,
+    LaneKind,
+    Marks,
+    RowBits,
+    Shape,
+    Timeline,
+    TimelineExtras,
+)
+from isoscope.core.timeline.owners import environment_lanes, owner_lane
+from isoscope.core.timeline.steps import steps_lane, typical_h
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from isoscope.core.recording.model import Actor, Labels, Problem, Recording
+    from isoscope.core.recording.tracks import Array, Int64Array
+    from isoscope.core.timeline.model import Finding
+
+_EVENT_PLACE = re.compile(r"/events/(\d+)")
+
+
+def timeline_of(
+    recording: Recording,
+    extras: TimelineExtras | None = None,
+    bookmarks: Iterable[tuple[int, str]] = (),
+    expected: int = 0,
+) -> Timeline:
+    """All lanes of a recording as far as it is indexed.
+
+    Parameters
+    ----------
+    recording
+        May grow meanwhile: only the rows that there are now are looked at.
+    extras
+        What is known beyond the file; shorter columns leave the rest unknown.
+    bookmarks
+        (row, name) each.
+    expected
+        Rows that there may be in the end.
+    """
+    extras = extras or TimelineExtras()
+    rows = len(recording)
+    steps = recording.steps
+    h_s = steps.h_s[:rows]
+    usual = typical_h(h_s)
+    labels = _fitted(extras.labels or recording.labels, rows)
+    lanes: list[Lane] = []
+    span = None
+    if labels is not None:
+        lanes.append(owner_lane(labels))
+    if extras.residual is not None and rows:
+        strip, span = residual_lane(extras.residual, rows)
+        lanes.append(strip)
+    lanes.append(steps_lane(h_s, usual))
+    events = Marks.merged(
+        [
+            gravity_marks(steps.gravity[:rows]),
+            problem_marks(list(recording.problems), steps.event[:rows]),
+            finding_marks(extras.findings, rows),
+            bookmark_marks(bookmarks, rows),
+        ]
+    )
+    if len(events):
+        lanes.append(
+            Lane(
+                key="events",
+                label="events",
+                about="changes of gravity, problems of the file, findings, bookmarks",
+                kind=LaneKind.EVENTS,
+                marks=events,
+            )
+        )
+    if labels is not None:
+        lanes += [_with_findings(a, extras, rows) for a in environment_lanes(labels)]
+    lanes += actor_lanes(list(recording.actors), rows)
+    return Timeline(
+        rows=rows,
+        expected=max(expected, rows),
+        lanes=tuple(lanes),
+        labels=labels,
+        extras=extras,
+        typical_h_s=usual,
+        residual_span=span,
+    )
+
+
+def gravity_marks(gravity: Array) -> Marks:
+    """A mark on the first row under each new gravity.
+
+    Parameters
+    ----------
+    gravity
+        float64 [T, 3]; NaN where unknown. An unknown value is no change: the next
+        known one is compared with the last known before it.
+    """
+    known = np.flatnonzero(np.isfinite(gravity).all(axis=1))
+    values = gravity[known]
+    changed = np.flatnonzero((values[1:] != values[:-1]).any(axis=1)) + 1
+    before, after = values[changed - 1], values[changed]
+
+    def text(index: int) -> str:
+        old, new = _vector(before[index]), _vector(after[index])
+        return f"gravity changes from {old} to {new} m/s²"
+
+    shapes = np.full(len(changed), Shape.GRAVITY, np.uint8)
+    return Marks(known[changed].astype(np.int64), shapes, text)
+
+
+def problem_marks(problems: list[Problem], events: Int64Array) -> Marks:
+    """A mark where each problem with a place in the file lies (its first place).
+
+    Parameters
+    ----------
+    events
+        int64 [T]: the event number of each row, ascending. A problem between two
+        steps is marked on the later one, which it has its effect on.
+    """
+    marks = []
+    for problem in problems:
+        place = _EVENT_PLACE.match(problem.where)
+        if place is None or not len(events):
+            continue
+        row = int(np.searchsorted(events, int(place.group(1)), "left"))
+        shape = SEVERITY_SHAPES[problem.severity]
+        marks.append((min(row, len(events) - 1), shape, str(problem)))
+    return Marks.listed(marks)
+
+
+def finding_marks(findings: Iterable[Finding], rows: int) -> Marks:
+    """A mark for each finding on the rows that there are."""
+    return Marks.listed(
+        [
+            (found.row, SEVERITY_SHAPES[found.severity], found.text)
+            for found in findings
+            if 0 <= found.row < rows
+        ]
+    )
+
+
+def bookmark_marks(bookmarks: Iterable[tuple[int, str]], rows: int) -> Marks:
+    """A mark for each bookmark on the rows that there are."""
+    return Marks.listed(
+        [
+            (row, Shape.BOOKMARK, f"bookmark: {name}" if name else "bookmark")
+            for row, name in bookmarks
+            if 0 <= row < rows
+        ]
+    )
+
+
+def actor_lanes(actors: list[Actor], rows: int) -> list[Lane]:
+    """A lifetime bar for each actor that is created or destroyed on the way.
+
+    An articulation's links live as long as it does and get no bar of their own.
+    """
+    lanes = []
+    spans = {(a.name, a.created_native, a.destroyed_native) for a in actors}
+    for actor in actors:
+        begin, end = actor.created_native, actor.destroyed_native
+        if begin <= 0 and end is None:
+            continue
+        if (actor.parent_name, begin, end) in spans:
+            continue
+        stop = rows if end is None else min(end, rows)
+        if begin >= stop:
+            continue
+        born = "there from the beginning" if begin <= 0 else f"created in row {begin}"
+        dies = "stays" if end is None else f"gone from row {end}"
+        lanes.append(
+            Lane(
+                key=f"actor:{actor.index}",
+                label=actor.name,
+                about=f"{actor.name} ({actor.type}): {born}, {dies}",
+                kind=LaneKind.ITEMS,
+                items=Items.bars([(begin, stop)]),
+                actor=actor.index,
+            )
+        )
+    return lanes
+
+
+def residual_lane(residual: Array, rows: int) -> tuple[Lane, tuple[float, float]]:
+    """The strip of residuals, and the values that its bottom and top stand for.
+
+    Heights are logarithmic over whole decades; a residual of exactly 0 stands at the
+    bottom. Bit 1 says that a row's residual is known, bit 2 that it is not.
+    """
+    values = np.full(rows, np.nan)
+    n = min(rows, len(residual))
+    values[:n] = residual[:n]
+    known = np.isfinite(values)
+    positive = values[known & (values > 0)]
+    low, high = 1e-12, 1.0
+    if len(positive):
+        low = 10.0 ** np.floor(np.log10(positive.min()))
+        high = 10.0 ** np.ceil(np.log10(positive.max()))
+    high = max(high, 10 * low)
+    level = np.zeros(rows, np.uint8)
+    share = np.log10(np.maximum(values[known], low) / low) / np.log10(high / low)
+    level[known] = np.clip(8 + 92 * share, 8, 100).astype(np.uint8)
+    bits = np.where(known, 1, 2).astype(np.uint8)
+    lane = Lane(
+        key="residual",
+        label="residual",
+        about=f"distance from the state a step goes on from: {low:.0e} to {high:.0e}",
+        kind=LaneKind.RESIDUAL,
+        rows=RowBits(bits, level),
+    )
+    return lane, (float(low), float(high))
+
+
+def _with_findings(lane: Lane, extras: TimelineExtras, rows: int) -> Lane:
+    own = [found for found in extras.findings if found.env == lane.env]
+    if not own or lane.env is None:
+        return lane
+    return replace(lane, marks=Marks.merged([lane.marks, finding_marks(own, rows)]))
+
+
+def _fitted(labels: Labels | None, rows: int) -> Labels | None:
+    # Labels may lag behind a recording that grows: the rest is unknown.
+    if labels is None or rows == 0:
+        return None
+    if len(labels) >= rows:
+        return type(labels)(
+            labels.env[:rows],
+            labels.episode[:rows],
+            labels.control_step[:rows],
+            labels.substep[:rows],
+            labels.kind[:rows],
+        )
+    full = type(labels).unknown(rows)
+    n = len(labels)
+    for name in ("env", "episode", "control_step", "substep", "kind"):
+        getattr(full, name)[:n] = getattr(labels, name)
+    return full
+
+
+def _vector(values: Array) -> str:
+    return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"

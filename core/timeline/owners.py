@@ -1,0 +1,137 @@
+"""Lanes that say whose each native step was: the ribbon, and one an environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.recording.model import StepKind
+from isoscope.core.timeline.model import (
+    Items,
+    Lane,
+    LaneKind,
+    Look,
+    Marks,
+    RowBits,
+    Shape,
+)
+
+if TYPE_CHECKING:
+    from isoscope.core.recording.model import Labels
+    from isoscope.core.recording.tracks import Array, Int64Array
+
+# The ribbon's colours repeat after this many environments; the bit above them all is
+# for a row whose owner is unknown.
+OWNER_COLOURS = 8
+UNKNOWN_OWNER = 1 << OWNER_COLOURS
+
+
+def owner_lane(labels: Labels) -> Lane:
+    """The ribbon: which environment the scene stepped, one bit a colour."""
+    env = labels.env
+    bits = np.left_shift(1, env % OWNER_COLOURS).astype(np.uint16)
+    bits[env < 0] = UNKNOWN_OWNER
+    return Lane(
+        key="owner",
+        label="scene owner",
+        about="the environment whose native step the scene took; hatched where unknown",
+        kind=LaneKind.OWNER,
+        rows=RowBits(bits),
+    )
+
+
+def environment_lanes(labels: Labels) -> list[Lane]:
+    """A lane for each environment, in order of their numbers, and one for unknown.
+
+    An environment's control step is an item from its first native step to the next
+    control step's: the environment is in it, or waits in it, all that time. The rows
+    that were its own are its active part.
+    """
+    env = np.asarray(labels.env)
+    if not len(env):
+        return []
+    # int16 sorts in linear time; more environments than that are sorted as they are.
+    small = env.astype(np.int16) if env.max() < 2**15 else env
+    order = np.argsort(small, kind="stable").astype(np.int64)
+    grouped = env[order]
+    cuts = np.flatnonzero(np.diff(grouped)) + 1
+    lanes = [
+        _environment(int(env[rows[0]]), rows, labels)
+        for rows in np.split(order, cuts)
+        if env[rows[0]] >= 0
+    ]
+    unknown = np.flatnonzero(env < 0).astype(np.int64)
+    if len(unknown):
+        lanes.append(_unknown(unknown))
+    return lanes
+
+
+def _environment(env: int, rows: Int64Array, labels: Labels) -> Lane:
+    episode, control = labels.episode[rows], labels.control_step[rows]
+    reset = (labels.kind[rows] == StepKind.RESET) | (control == 0)
+    begins = np.ones(len(rows), np.bool_)
+    begins[1:] = (np.diff(episode) != 0) | (np.diff(control) != 0)
+    begins[1:] |= np.diff(reset) != 0
+    # Steps that belong to no control step join where nothing came between them.
+    free = control < 0
+    begins[1:] |= free[1:] & (np.diff(rows) > 1)
+    at = np.flatnonzero(begins)
+    start = rows[at]
+    active_stop = rows[np.append(at[1:], len(rows)) - 1] + 1
+    stop = np.append(start[1:], active_stop[-1:])
+    items = Items(
+        start,
+        np.maximum(stop, active_stop),
+        active_stop,
+        np.where(free[at], Look.PALE, Look.SOLID).astype(np.uint8),
+        control[at].astype(np.int32),
+    )
+    return Lane(
+        key=f"env:{env}",
+        label=f"env {env}",
+        about=f"control steps of environment {env}; the bright part is its own rows",
+        kind=LaneKind.ITEMS,
+        env=env,
+        items=items,
+        marks=_borders(rows, episode, reset),
+    )
+
+
+def _borders(rows: Int64Array, episode: Array, reset: Array) -> Marks:
+    changed = np.zeros(len(rows), np.bool_)
+    changed[1:] = np.diff(episode) != 0
+    first_reset = reset.copy()
+    first_reset[1:] &= ~reset[:-1] | changed[1:]
+    at = np.flatnonzero(first_reset | changed)
+    shapes = np.where(first_reset[at], Shape.RESET, Shape.EPISODE).astype(np.uint8)
+    episodes = episode[at]
+
+    def text(index: int) -> str:
+        number = episodes[index]
+        which = f"episode {number}" if number >= 1 else "an episode of unknown number"
+        return f"reset: {which} begins" if shapes[index] == Shape.RESET else which
+
+    return Marks(rows[at], shapes, text)
+
+
+def _unknown(rows: Int64Array) -> Lane:
+    breaks = np.flatnonzero(np.diff(rows) > 1) + 1
+    start = rows[np.insert(breaks, 0, 0)]
+    stop = rows[np.append(breaks - 1, len(rows) - 1)] + 1
+    count = len(start)
+    items = Items(
+        start,
+        stop,
+        stop,
+        np.full(count, Look.HATCHED, np.uint8),
+        np.full(count, -1, np.int32),
+    )
+    return Lane(
+        key="env:?",
+        label="unknown",
+        about="native steps that could not be given to an environment",
+        kind=LaneKind.ITEMS,
+        env=-1,
+        items=items,
+    )
