@@ -25,6 +25,8 @@ class Tokens:
         States.
     scene_top, scene_bottom, ground
         The 3D view's background gradient and grid lines.
+    contact
+        Contact points and force arrows.
     environments
         Colour of environment e: ``environments[e % len(environments)]``.
     """
@@ -45,6 +47,7 @@ class Tokens:
     scene_top: str
     scene_bottom: str
     ground: str
+    contact: str
     environments: tuple[str, ...]
 
     def environment(self, env: int) -> str:
@@ -71,6 +74,7 @@ DARK = Tokens(
     scene_top="#22262e",
     scene_bottom="#121418",
     ground="#3a404b",
+    contact="#ffd54a",
     environments=(
         "#4c9bea",
         "#e0983c",
@@ -100,6 +104,7 @@ LIGHT = Tokens(
     scene_top="#f4f6f9",
     scene_bottom="#dfe4ea",
     ground="#c3cad4",
+    contact="#b3261e",
     environments=(
         "#2a78c8",
         "#b86e12",
