@@ -386,7 +386,8 @@ class RaggedTrack:
         """In how many rows the field was recorded, odd ones included."""
         return int(np.count_nonzero(self._valid.values)) + len(self._odd)
 
-    def _shape_id(self, shape: tuple[int, ...]) -> int:
+    def shape_id(self, shape: tuple[int, ...]) -> int:
+        """The number that `append_rows` knows this row shape by."""
         found = self._shape_ids.get(shape)
         if found is None:
             found = self._shape_ids[shape] = len(self._shapes)
@@ -399,7 +400,7 @@ class RaggedTrack:
             self._odd[self._first + len(self)] = value
             self.skip(1)
             return False
-        shape_id = self._shape_id(value.shape)
+        shape_id = self.shape_id(value.shape)
         self._values.append(value.reshape(-1))
         self._shape_of.append(np.array([shape_id], np.int32))
         self._ends.append(np.array([len(self._values)], np.int64))
@@ -411,7 +412,7 @@ class RaggedTrack:
     ) -> None:
         """Append rows at once: flat values, a length per row, its shape (else 1-D)."""
         ids = [
-            self._shape_id(s)
+            self.shape_id(s)
             for s in (shapes or [(int(length),) for length in lengths])
         ]
         base = len(self._values)
@@ -419,6 +420,26 @@ class RaggedTrack:
         self._shape_of.append(np.array(ids, np.int32))
         self._ends.append(base + np.cumsum(lengths, dtype=np.int64))
         self._valid.append(np.ones(len(lengths), np.bool_))
+
+    def append_rows(
+        self, values: Array, lengths: Array, valid: BoolArray, shape_ids: Array
+    ) -> None:
+        """Append rows at once, absent ones among them.
+
+        Parameters
+        ----------
+        values
+            Flat values of all rows, end to end, of this dtype.
+        lengths, valid
+            Per row its count of values (0 where absent) and whether it is there.
+        shape_ids
+            int32 per row: number of its shape, from `shape_id`.
+        """
+        base = len(self._values)
+        self._values.append(values)
+        self._shape_of.append(shape_ids)
+        self._ends.append(base + np.cumsum(lengths, dtype=np.int64))
+        self._valid.append(valid)
 
     def skip(self, rows: int) -> None:
         """Append rows in which the field is absent."""
