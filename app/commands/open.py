@@ -1,0 +1,208 @@
+"""``isoscope open``: the window, or a picture of it."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from isoscope.app.display import check_display
+from isoscope.core.errors import UsageError
+from isoscope.core.newfile import refuse_bad_target
+from isoscope.core.positions import parse_position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+    from isoscope.app.settings import ThemeChoice
+    from isoscope.app.window import Window
+SMALLEST, LARGEST = 200, 16384  # pixels of a window's side
+
+
+def open_window(
+    files: Sequence[str],
+    seek: str | None = None,
+    layout: str | None = None,
+    theme: str | None = None,
+    screenshot: Path | None = None,
+    size: str | None = None,
+) -> int:
+    """Open the window and stay until it is closed; returns the exit status.
+
+    Parameters
+    ----------
+    files
+        Recordings, or links that begin with ``isoscope:``; without any, the shipped
+        recording.
+    seek
+        A position in the last one.
+    layout, theme
+        By name; those of the last time by default.
+    screenshot
+        Where to save a picture of the window once everything is drawn; then the window
+        is closed again. An existing file is replaced.
+    size
+        Of the window: ``"1600x1000"``.
+
+    Raises
+    ------
+    IsoscopeError
+        If it can't be opened: no display, a missing package, arguments that name
+        nothing; with `screenshot` also if a file can't be read or the picture not
+        written.
+    """
+    pixels = parse_size(size) if size else None
+    if seek:
+        parse_position(seek)
+    if screenshot is not None:
+        refuse_bad_target(screenshot, overwrite=True, sources=files)
+    choice = _theme(theme)
+    _check_layout(layout)
+    check_display()
+    return _run(files, seek or "", layout, choice, screenshot, pixels)
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Read ``"1600x1000"``.
+
+    Raises
+    ------
+    UsageError
+        If it is none, or no size that a window can have.
+    """
+    width, cross, height = text.lower().partition("x")
+    if not (cross and width.isdecimal() and height.isdecimal()):
+        raise UsageError(f"--size {text}: a size is written WIDTHxHEIGHT: 1600x1000")
+    size = int(width[:6]), int(height[:6])
+    if not all(SMALLEST <= side <= LARGEST for side in size):
+        raise UsageError(
+            f"--size {text}: each side from {SMALLEST} to {LARGEST} pixels"
+        )
+    return size
+
+
+def _theme(name: str | None) -> ThemeChoice | None:
+    from isoscope.app.settings import THEME_CHOICES, theme_choice
+
+    choice = theme_choice(name) if name is not None else None
+    if name is not None and choice is None:
+        raise UsageError(f"--theme {name}: there is {', '.join(THEME_CHOICES)}")
+    return choice
+
+
+def _check_layout(key: str | None) -> None:
+    from isoscope.app.window.layouts import LAYOUTS
+
+    if key is not None and key not in LAYOUTS:
+        raise UsageError(f"--layout {key}: there is {', '.join(LAYOUTS)}")
+
+
+def _run(
+    files: Sequence[str],
+    seek: str,
+    layout: str | None,
+    theme: ThemeChoice | None,
+    screenshot: Path | None,
+    size: tuple[int, int] | None,
+) -> int:
+    from isoscope import resources
+    from isoscope.app.crashes import CrashNet
+    from isoscope.app.settings import Settings
+    from isoscope.app.window import Window
+    from isoscope.app.workers import Workers
+    from isoscope.app.workspace import Workspace
+    from isoscope.widgets.session import Session
+
+    app = _application()
+    session = Session()
+    # A picture looks the same whatever this user has set, and changes none of it.
+    settings = Settings(remember=screenshot is None)
+    net = CrashNet(session)
+    net.install()
+    workspace = Workspace(session, Workers(), settings)
+    window = Window(workspace, theme)
+    try:
+        if layout is not None:
+            window.set_layout(layout)
+        if size is not None:
+            window.resize(*size)
+        window.open_files(list(files) or [resources.shipped_recording()], at=seek)
+        with _interruptible(window):
+            if screenshot is None:
+                window.show()
+                return app.exec()
+            _take_picture(window, screenshot)
+            return 0
+    finally:
+        window.close()
+        net.remove()
+        window.deleteLater()
+        app.processEvents()
+
+
+def _application() -> QApplication:
+    from PySide6.QtCore import QCoreApplication, Qt
+    from PySide6.QtWidgets import QApplication
+
+    # A surface may move between windows and keep what OpenGL holds for it.
+    QCoreApplication.setAttribute(Qt.ApplicationAttribute.AA_ShareOpenGLContexts)
+    existing = QApplication.instance()
+    app = existing if isinstance(existing, QApplication) else QApplication(["isoscope"])
+    app.setApplicationName("Isoscope")
+    app.setDesktopFileName("isoscope")
+    app.setStyle("Fusion")
+    return app
+
+
+def _take_picture(window: Window, path: Path) -> None:
+    from isoscope.app.screenshot import ScreenshotError, save_png, wait_settled
+
+    errors: list[str] = []
+
+    def listen(message: Any) -> None:
+        if message.level == "error":
+            errors.append(message.text)
+
+    window.session.messaged.connect(listen)
+    try:
+        window.show()
+        wait_settled(window)
+    finally:
+        window.session.messaged.disconnect(listen, missing_ok=True)
+    if errors:
+        raise ScreenshotError(errors[0])
+    save_png(window, path, overwrite=True)
+
+
+@contextmanager
+def _interruptible(window: Window) -> Iterator[None]:
+    """Let Ctrl+C in the terminal, and a polite kill, close the window.
+
+    Python hears a signal only between its own instructions, and in Qt's event loop
+    there are none; so the signal's wake-up byte is read by Qt.
+    """
+    from PySide6.QtCore import QSocketNotifier
+
+    reader, writer = socket.socketpair()
+    for end in (reader, writer):
+        end.setblocking(False)
+    notifier = QSocketNotifier(reader.fileno(), QSocketNotifier.Type.Read)
+    notifier.activated.connect(lambda: reader.recv(64))
+    before = {
+        number: signal.signal(number, lambda *_: window.close())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    woken = signal.set_wakeup_fd(writer.fileno())
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(woken)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        notifier.setEnabled(False)
+        reader.close()
+        writer.close()

@@ -1,0 +1,109 @@
+"""The named layouts, as data: which panels, where, and how large. No Qt.
+
+A layout is a tree: rows and columns of parts with weights, down to panels and to tabs
+of panels. It is offered when all of its panels exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Parts beside each other (``"row"``) or above each other (``"column"``)."""
+
+    way: Literal["row", "column"]
+    parts: tuple[tuple[Node, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tabs:
+    """Panels in one place, the first one in front."""
+
+    panels: tuple[str, ...]
+
+
+Node: TypeAlias = "Split | Tabs | str"
+
+
+def row(*parts: tuple[Node, float]) -> Split:
+    """Parts from left to right, each with its weight."""
+    return Split("row", parts)
+
+
+def column(*parts: tuple[Node, float]) -> Split:
+    """Parts from top to bottom, each with its weight."""
+    return Split("column", parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A named arrangement."""
+
+    key: str
+    title: str
+    tree: Node
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """The panels in it."""
+        return tuple(leaves(self.tree))
+
+
+LAYOUTS: dict[str, Layout] = {
+    layout.key: layout
+    for layout in (
+        Layout(
+            "inspect",
+            "Inspect",
+            row(
+                (
+                    column((row(("sources", 19), ("scene", 81)), 70), ("timeline", 30)),
+                    71,
+                ),
+                (column(("signals", 50), ("inspector", 50)), 29),
+            ),
+        ),
+    )
+}
+DEFAULT = "inspect"
+
+
+def leaves(node: Node) -> Iterator[str]:
+    """The panels below a node, in order."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, Tabs):
+        yield from node.panels
+    else:
+        for part, _ in node.parts:
+            yield from leaves(part)
+
+
+def anchor(node: Node, way: Literal["row", "column"]) -> str:
+    """A panel below the node that no other split of this way stands between.
+
+    Resizing it in this way resizes the node as a whole. Falls back to the first panel
+    where there is none.
+    """
+    return _anchor(node, way) or next(leaves(node))
+
+
+def _anchor(node: Node, way: Literal["row", "column"]) -> str | None:
+    if isinstance(node, str):
+        return node
+    if isinstance(node, Tabs):
+        return node.panels[0]
+    if node.way == way:
+        return None
+    return next((a for part, _ in node.parts if (a := _anchor(part, way))), None)
+
+
+def offered(panels: set[str]) -> list[Layout]:
+    """The layouts whose panels all exist."""
+    return [layout for layout in LAYOUTS.values() if set(layout.panels) <= panels]

@@ -1,0 +1,385 @@
+"""The window: puts panels, actions, settings and the workspace together.
+
+It owns no time and no data. What can be done is in `commands`, what can be found in
+`finder`, how it looks in `frame`, and which documents are open in the workspace.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QMainWindow
+
+from isoscope import resources
+from isoscope.app.actions import Actions
+from isoscope.app.links import is_link, parse_link
+from isoscope.app.panels import PANELS, make_panel
+from isoscope.app.screenshot import save_png
+from isoscope.app.theming import Theming
+from isoscope.app.window import sentences
+from isoscope.app.window.commands import Commands
+from isoscope.app.window.dropping import dropped_files
+from isoscope.app.window.finder import Finder
+from isoscope.app.window.frame import Frame
+from isoscope.app.window.layouts import DEFAULT, LAYOUTS, offered
+from isoscope.app.window.menus import build_menus, fill_layouts, fill_when_opened
+from isoscope.app.window.missing import MissingPanel
+from isoscope.app.window.player import Player
+from isoscope.app.window.view_link import show_link
+from isoscope.core.errors import IsoscopeError
+from isoscope.widgets.keys import ACTIONS, BY_ID
+from isoscope.widgets.keys_page import key_text
+from isoscope.widgets.theme import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from PySide6.QtGui import (
+        QCloseEvent,
+        QDragEnterEvent,
+        QDragLeaveEvent,
+        QDropEvent,
+        QShowEvent,
+    )
+
+    from isoscope.app.settings import ThemeChoice
+    from isoscope.app.workspace import Workspace
+    from isoscope.core.clock import ClockState
+    from isoscope.widgets.panel import Panel
+    from isoscope.widgets.session import Bookmark, Document
+
+SMALLEST = (900, 560)
+FIRST_SIZE = (1440, 900)
+# Actions that need something to act on.
+NEED_DOCUMENT = (
+    "link.copy",
+    "file.cancel",
+    "file.reload",
+    "file.close",
+    "bookmark.add",
+    *(row.id for row in ACTIONS if row.id.startswith(("run.", "step.", "loop."))),
+)
+
+
+class Window(QMainWindow):
+    """The main window.
+
+    Parameters
+    ----------
+    workspace
+        What is open; with its session and settings.
+    theme
+        The theme to begin with; the settings' by default.
+    panels
+        Keys and places of the panels, as `PANELS`; tests leave some out.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        theme: ThemeChoice | None = None,
+        panels: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self.session = workspace.session
+        self.settings = workspace.settings
+        self.setWindowTitle("Isoscope")
+        self.setWindowIcon(QIcon(str(resources.icon("isoscope.svg"))))
+        self.setMinimumSize(*SMALLEST)
+        self.setAcceptDrops(True)
+        self.theming = Theming(self.session, theme or self.settings.values.theme)
+        places = PANELS if panels is None else panels
+        self.panels = {key: self._make_panel(key, places[key]) for key in places}
+        self.frame = Frame(self.panels, tokens(self.session.theme))
+        self.docks = self.frame.docks
+        self.setCentralWidget(self.frame)
+        self.layouts = offered(set(self.docks.docks))
+        keys = [layout.key for layout in self.layouts]
+        wanted = self.settings.values.layout
+        self.layout_key = wanted if wanted in keys else next(iter(keys), DEFAULT)
+        self._arranged = False
+        self.player = Player(self.session.clock, self)
+        self.finder = Finder(self)
+        self.actions_by_id = Actions(self, Commands(self).handlers())
+        self._fill_header()
+        self._connect()
+        self._restore_geometry()
+        self._on_active(self.session.active)
+
+    def _make_panel(self, key: str, where: str) -> Panel:
+        try:
+            return make_panel(key, self.session, where)
+        except IsoscopeError as error:
+            self.session.say("error", str(error))
+            return MissingPanel(key, str(error), self.session)
+
+    def _fill_header(self) -> None:
+        header = self.frame.header
+        build_menus(self, header.menu_bar)
+        fill_when_opened(self, header.layout_menu, fill_layouts)
+        key = key_text(BY_ID["view.palette"].keys[0])
+        header.palette_button.setText(f"{key}  find a command")
+        header.show_layout(LAYOUTS[self.layout_key].title)
+
+    def _connect(self) -> None:
+        session, frame = self.session, self.frame
+        session.messaged.connect(frame.message_bar.show_message)
+        session.theme_changed.connect(self._on_theme)
+        session.added.connect(self._on_added)
+        session.removed.connect(self._on_removed)
+        session.active_changed.connect(self._on_active)
+        session.clock.changed.connect(self._on_clock)
+        self.workspace.opening_changed.connect(self._show_sentence)
+        frame.sentence_bar.pressed.connect(self._on_sentence_button)
+        frame.header.start_asked.connect(self.toggle_start)
+        frame.header.palette_asked.connect(self.finder.ask_everything)
+        self.docks.reset_asked.connect(self.reset_layout)
+        page = frame.start_page
+        page.open_asked.connect(self.actions_by_id["file.open"].trigger)
+        page.shipped_asked.connect(self.actions_by_id["file.shipped"].trigger)
+        page.back_asked.connect(lambda: frame.show_start(False))
+        page.recent_asked.connect(lambda name: self.open_files([name]))
+        frame.bookmark_card.saved.connect(self._replace_bookmark)
+        frame.bookmark_card.removed.connect(self._replace_bookmark)
+
+    # -- opening -----------------------------------------------------------------------
+
+    def open_files(
+        self,
+        files: Sequence[str | Path],
+        at: str = "",
+        then: Callable[[Document], None] | None = None,
+    ) -> None:
+        """Open recordings, or links; the last one becomes the active one.
+
+        Parameters
+        ----------
+        files
+            Paths; one that begins with ``isoscope:`` is a link.
+        at, then
+            A position in the last one, and what to call with each when it is there.
+        """
+        for number, file in enumerate(files, 1):
+            if is_link(str(file)):
+                self.open_link(str(file))
+            else:
+                self.workspace.open(file, at if number == len(files) else "", then)
+        self.frame.show_start(False)
+
+    def open_link(self, text: str) -> None:
+        """Open the view that a link names; one that is none is told in the bar."""
+        try:
+            show_link(self, parse_link(text))
+        except IsoscopeError as error:
+            self.session.say("error", f"opening a link: {error}")
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802
+        """Say what a drop will do."""
+        files = dropped_files(event.mimeData())
+        if files:
+            self.frame.veil.show_for(files)
+            event.acceptProposedAction()
+
+    def dragLeaveEvent(self, _event: QDragLeaveEvent) -> None:  # noqa: N802
+        """Nothing is dropped."""
+        self.frame.veil.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+        """Open what is dropped."""
+        self.frame.veil.hide()
+        files = dropped_files(event.mimeData())
+        if files:
+            event.acceptProposedAction()
+            self.open_files(files)
+
+    # -- what is shown -----------------------------------------------------------------
+
+    def toggle_start(self) -> None:
+        """Go to the start page, or back from it."""
+        self.frame.start_page.show_recent(self.settings.values.recent)
+        self.frame.start_page.can_go_back(bool(self.session.documents))
+        starting = self.frame.starting
+        self.frame.show_start(not starting or not self.session.documents)
+
+    def toggle_keys(self) -> None:
+        """Show the keys, or put them away."""
+        page = self.frame.keys_page
+        if page.isVisible():
+            page.close_card()
+        else:
+            page.open_card()
+
+    def toggle_full_screen(self) -> None:
+        """Fill the screen, or stop filling it."""
+        on = not self.isFullScreen()
+        if on:
+            self.showFullScreen()
+        else:
+            self.showNormal()
+        self.actions_by_id.check("view.fullscreen", on)
+
+    def set_theme(self, choice: ThemeChoice, *, remember: bool = True) -> None:
+        """Choose dark, light, or as the system is."""
+        self.theming.choose(choice)
+        if remember:
+            self.settings.values.theme = choice
+            self.settings.save()
+
+    def set_layout(self, key: str) -> None:
+        """Arrange the panels by a named layout, as it was left."""
+        if self._arranged:
+            self._keep_arrangement()
+        self.layout_key = key
+        self.frame.header.show_layout(LAYOUTS[key].title)
+        if self._arranged:
+            self._arrange()
+
+    def reset_layout(self) -> None:
+        """Arrange the panels as the layout means them to be."""
+        self.settings.values.docks.pop(self.layout_key, None)
+        self.docks.arrange(LAYOUTS[self.layout_key])
+
+    def settled(self) -> bool:
+        """Whether nothing is still to be opened, indexed, computed or drawn."""
+        panels = [p for p in self.panels.values() if p.isVisible()]
+        return (
+            self._arranged
+            and not self.workspace.busy
+            and all(panel.settled() for panel in panels)
+        )
+
+    def save_picture(self, path: Path) -> None:
+        """Save the window as it is now, as PNG.
+
+        Raises
+        ------
+        IsoscopeError
+            If it can't be written; nothing half written stays.
+        """
+        save_png(self, path)
+
+    def _show_sentence(self) -> None:
+        document, opening = self.session.active, list(self.workspace.opening)
+        if document is not None:
+            several = len(self.session.documents) > 1
+            sentence = sentences.sentence_of(document, several)
+        else:
+            sentence = sentences.opening(opening) if opening else sentences.NOTHING
+        self.frame.sentence_bar.show_sentence(sentence)
+
+    # -- what changes ------------------------------------------------------------------
+
+    def _on_added(self, document: Document) -> None:
+        document.phase_changed.connect(self._on_document)
+        document.progress_changed.connect(self._on_document)
+
+    def _on_removed(self, document: Document) -> None:
+        document.phase_changed.disconnect(self._on_document)
+        document.progress_changed.disconnect(self._on_document)
+
+    def _on_document(self, *_: object) -> None:
+        self._enable()
+        self._show_sentence()
+
+    def _on_active(self, document: Document | None) -> None:
+        name = f"{document.name} — " if document is not None else ""
+        self.setWindowTitle(f"{name}Isoscope")
+        self._enable()
+        self._show_sentence()
+        if document is None and not self.workspace.opening and self._arranged:
+            self.frame.show_start(False)
+            self.toggle_start()
+
+    def _enable(self) -> None:
+        document = self.session.active
+        actions = self.actions_by_id
+        actions.enable(NEED_DOCUMENT, document is not None)
+        running = document is not None and self.workspace.indexing(document)
+        actions.enable(("file.cancel",), running)
+        actions.enable(("view.next_document",), len(self.session.documents) > 1)
+
+    def _on_clock(self, state: ClockState, old: ClockState) -> None:
+        if (state.loop, state.follow) != (old.loop, old.follow):
+            self.actions_by_id.check("loop.toggle", state.loop)
+            self.actions_by_id.check("run.follow", state.follow)
+
+    def _on_theme(self, name: str) -> None:
+        self.frame.apply_theme(tokens(name))
+
+    def _on_sentence_button(self, key: str) -> None:
+        if key == sentences.CANCEL:
+            self.actions_by_id["file.cancel"].trigger()
+        elif key == sentences.RELOAD:
+            self.actions_by_id["file.reload"].trigger()
+        elif key == sentences.PROBLEMS:
+            self.docks.raise_panel("sources")
+
+    def _replace_bookmark(self, old: Bookmark, new: Bookmark | None = None) -> None:
+        document = self.session.active
+        if document is not None:
+            kept = [mark for mark in document.bookmarks if mark != old]
+            document.set_bookmarks(kept if new is None else [*kept, new])
+
+    # -- coming and going --------------------------------------------------------------
+
+    def _restore_geometry(self) -> None:
+        saved = QByteArray.fromBase64(self.settings.values.geometry.encode())
+        if saved.isEmpty() or not self.restoreGeometry(saved):
+            self.resize(*FIRST_SIZE)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Arrange the docks once their room is known."""
+        super().showEvent(event)
+        if not self._arranged:
+            self.frame.column.activate()
+            self._arrange()
+            self._arranged = True
+
+    def _arrange(self) -> None:
+        layout = LAYOUTS.get(self.layout_key)
+        if layout is None or not set(layout.panels) <= set(self.docks.docks):
+            return
+        self.docks.arrange(layout)
+        saved = self.settings.values.docks.get(layout.key)
+        if saved:
+            self.docks.restore(saved)
+
+    def _keep_arrangement(self) -> None:
+        self.settings.values.docks[self.layout_key] = self.docks.save()
+
+    def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
+        """Remember, stop the threads, let the panels go."""
+        values = self.settings.values
+        values.layout = self.layout_key
+        values.geometry = bytes(self.saveGeometry().toBase64().data()).decode()
+        if self._arranged:
+            self._keep_arrangement()
+        self.settings.save()
+        self.player.release()
+        self.theming.release()
+        self._disconnect()
+        for panel in self.panels.values():
+            panel.release()
+        self.workspace.shut_down()
+        super().closeEvent(event)
+
+    def _disconnect(self) -> None:
+        """No signal of the session reaches this window any more."""
+        session = self.session
+        for signal, slot in (
+            (session.messaged, self.frame.message_bar.show_message),
+            (session.theme_changed, self._on_theme),
+            (session.added, self._on_added),
+            (session.removed, self._on_removed),
+            (session.active_changed, self._on_active),
+            (session.clock.changed, self._on_clock),
+            (self.workspace.opening_changed, self._show_sentence),
+        ):
+            signal.disconnect(slot, missing_ok=True)
+        for document in session.documents:
+            document.phase_changed.disconnect(self._on_document, missing_ok=True)
+            document.progress_changed.disconnect(self._on_document, missing_ok=True)

@@ -1,0 +1,299 @@
+"""What is open: documents come and go here, indexed in worker threads.
+
+The session is the model that panels look at; the workspace is what fills it. All of its
+methods belong to the GUI thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psygnal import Signal
+
+from isoscope.app import bookmarks
+from isoscope.app.events import event_rows
+from isoscope.app.opening import NoSource, Opened, first_look
+from isoscope.core.errors import CancelledError, IsoscopeError
+from isoscope.core.positions import (
+    EventPosition,
+    NativePosition,
+    parse_position,
+    resolve_position,
+)
+from isoscope.core.summary import counted
+from isoscope.widgets.session import Bookmark, Document, Phase, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.app.settings import Settings
+    from isoscope.app.workers import Job, Workers
+
+log = logging.getLogger(__name__)
+
+
+class Workspace:
+    """Opens, indexes, cancels and closes documents; keeps their bookmarks.
+
+    Attributes
+    ----------
+    opening_changed
+        Tells that files began or ended being opened.
+    """
+
+    opening_changed = Signal()
+
+    def __init__(self, session: Session, workers: Workers, settings: Settings) -> None:
+        self.session = session
+        self.workers = workers
+        self.settings = settings
+        self.opening: dict[Path, Job[Opened]] = {}
+        self._indexing: dict[Document, Job[None]] = {}
+        self._wanted: dict[Document, str] = {}  # positions to go to once they are there
+        self._keys: dict[Document, str] = {}  # under which bookmarks are kept
+        session.active_changed.connect(self._mark_events)
+
+    # -- opening -------------------------------------------------------------------
+
+    def open(
+        self,
+        path: str | Path,
+        at: str = "",
+        then: Callable[[Document], None] | None = None,
+    ) -> None:
+        """Open a recording, or look at it if it is open.
+
+        Parameters
+        ----------
+        path
+            The file.
+        at
+            A position to go to as soon as it is there.
+        then
+            Called with the document once it is there, failed or not.
+        """
+        path = Path(path).expanduser().absolute()
+        known = self.find(path)
+        if known is not None and known.phase is not Phase.FAILED:
+            self.session.activate(known)
+            self.go_to(known, at)
+            if then is not None:
+                then(known)
+            return
+        if path in self.opening:
+            return
+
+        def done(opened: Opened) -> None:
+            self._ended(path, known)
+            document = self._take_in(opened)
+            self.settings.add_recent(path)
+            self.go_to(document, at)
+            if then is not None:
+                then(document)
+
+        def failed(error: BaseException) -> None:
+            self._ended(path, known)
+            document = self._take_in_failed(path, error)
+            if then is not None:
+                then(document)
+
+        self.opening[path] = self.workers.start(
+            lambda job: first_look(path), done, failed, quick=True
+        )
+        self.opening_changed.emit()
+
+    def _ended(self, path: Path, replaced: Document | None) -> None:
+        self.opening.pop(path, None)
+        if replaced is not None:
+            self.close(replaced)
+        self.opening_changed.emit()
+
+    def _take_in(self, opened: Opened) -> Document:
+        document = Document(opened.source, opened.preview)
+        self._keys[document] = opened.key
+        document.set_bookmarks(opened.bookmarks)
+        document.bookmarks_changed.connect(lambda: self._save_bookmarks(document))
+        self.session.add(document)
+        self._index(document)
+        return document
+
+    def _take_in_failed(self, path: Path, error: BaseException) -> Document:
+        before = self.session.active
+        text = self._tell(error, f"opening {path}")
+        document = Document(NoSource(path, text))
+        document.phase, document.error = Phase.FAILED, text
+        self.session.add(document)
+        if before is not None:
+            self.session.activate(before)
+        self.settings.drop_recent(path)
+        return document
+
+    def _tell(self, error: BaseException, doing: str) -> str:
+        """Show an error in the message bar; gives back its one line."""
+        if isinstance(error, IsoscopeError):
+            text, details = str(error), ""
+        else:
+            text = f"{doing}: something unexpected went wrong ({error!r})"
+            details = "".join(traceback.format_exception(error))
+            log.error("%s\n%s", text, details)
+        self.session.say("error", text, details)
+        return text
+
+    # -- indexing ------------------------------------------------------------------
+
+    def _index(self, document: Document) -> None:
+        source = document.source
+
+        def work(job: Job[None]) -> None:
+            try:
+                source.index(job.progress, job.cancelled)
+            finally:
+                source.close()
+
+        def done(_: None) -> None:
+            self._indexed(document, Phase.READY)
+
+        def failed(error: BaseException) -> None:
+            if isinstance(error, CancelledError):
+                self._indexed(document, Phase.STOPPED, str(error))
+            else:
+                phase = Phase.STOPPED if document.rows else Phase.FAILED
+                self._indexed(document, phase, self._tell(error, "indexing"))
+
+        def progress(events: int, total: int) -> None:
+            document.set_progress(events, total)
+            self._go_if_there(document)
+
+        job = self.workers.start(work, done, failed, progress)
+        job.if_never_begun(source.close)
+        self._indexing[document] = job
+
+    def _indexed(self, document: Document, phase: Phase, error: str = "") -> None:
+        self._indexing.pop(document, None)
+        done, total = document.progress
+        document.phase = phase  # before `grown` is told, which looks at it
+        document.set_progress(total if phase is Phase.READY else done, total)
+        document.set_phase(phase, error)
+        if document is self.session.active:
+            self._mark_events(document)
+        self._go_if_there(document, final=True)
+
+    def cancel(self, document: Document) -> None:
+        """Stop indexing a document; what is indexed by then stays."""
+        job = self._indexing.get(document)
+        if job is not None:
+            job.cancel()
+
+    def indexing(self, document: Document) -> bool:
+        """Whether the document is being indexed."""
+        return document in self._indexing
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything is being opened, indexed, or still to be gone to."""
+        return bool(self.opening or self._indexing or self._wanted)
+
+    # -- going and closing ---------------------------------------------------------
+
+    def find(self, path: Path) -> Document | None:
+        """The open document of this file."""
+        documents = self.session.documents
+        return next((d for d in documents if d.source.recording.path == path), None)
+
+    def go_to(self, document: Document, position: str) -> None:
+        """Go to a position like ``native:120``, now or as soon as it is indexed."""
+        if position:
+            self._wanted[document] = position
+            self._go_if_there(document, final=not self.indexing(document))
+
+    def _go_if_there(self, document: Document, *, final: bool = False) -> None:
+        text = self._wanted.get(document)
+        if text is None:
+            return
+        try:
+            position = parse_position(text)
+            # The nearest time, say, may lie in rows that aren't there yet.
+            waits = not isinstance(position, NativePosition | EventPosition)
+            if not final and (waits or len(document.source.recording) == 0):
+                return
+            found = resolve_position(document.recording, position)
+        except IsoscopeError as error:
+            if final:
+                del self._wanted[document]
+                self.session.say("error", str(error))
+            return
+        del self._wanted[document]
+        if found.said:
+            self.session.say("note", found.said)
+        document.cursor = found.row
+        if document is self.session.active:
+            self.session.clock.seek(found.row)
+
+    def reload(self, document: Document) -> None:
+        """Read a document anew, staying at its row."""
+        path = document.source.recording.path
+        if path is None:
+            return
+        at = f"native:{document.cursor}" if document.cursor else ""
+        self.close(document)
+        self.open(path, at)
+
+    def close(self, document: Document) -> None:
+        """Let a document go."""
+        job = self._indexing.pop(document, None)
+        if job is not None:
+            job.drop()
+        self._wanted.pop(document, None)
+        self._keys.pop(document, None)
+        self.session.remove(document)
+
+    def shut_down(self) -> bool:
+        """Stop all work and wait for the threads; whether all ended in time."""
+        return self.workers.close()
+
+    # -- marks and bookmarks -------------------------------------------------------
+
+    def _mark_events(self, document: Document | None) -> None:
+        if document is not None:
+            self.session.clock.set_marks("event", event_rows(document))
+
+    def add_bookmark(self, name: str = "", note: str = "") -> Bookmark | None:
+        """Bookmark the cursor's row in the active document."""
+        document = self.session.active
+        if document is None or document.rows == 0:
+            return None
+        row = self.session.clock.row
+        taken = {b.name for b in document.bookmarks}
+        name = name or _free_name(f"step {row}", taken)
+        mark = Bookmark(row, name, note)
+        document.set_bookmarks([*document.bookmarks, mark])
+        return mark
+
+    def remove_bookmark(self, document: Document, mark: Bookmark) -> None:
+        """Take a bookmark away."""
+        document.set_bookmarks([b for b in document.bookmarks if b is not mark])
+
+    def _save_bookmarks(self, document: Document) -> None:
+        path, key = document.source.recording.path, self._keys.get(document)
+        if document is self.session.active:
+            self._mark_events(document)
+        if path is None or key is None:
+            return
+        try:
+            bookmarks.save(key, path, document.bookmarks)
+        except OSError as error:
+            kept = counted(len(document.bookmarks), "bookmark")
+            self.session.say(
+                "error",
+                f"{kept} of {path.name} could not be saved: {error.strerror or error}",
+            )
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted} ({number})", number + 1
+    return name

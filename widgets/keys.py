@@ -1,0 +1,222 @@
+"""The one table of actions and keys; no Qt.
+
+It drives the bindings, the menus, the help page and the command palette. A row is
+listed here when it works, not before. Keys are written as `QKeySequence` reads them.
+
+Scopes: keys of ``everywhere`` act in the whole window, except plain keys while a text
+box has the focus; the other scopes act while their panel has the focus, together with
+``everywhere``, so neither may repeat a key of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Scope = Literal["everywhere", "scene"]
+Kind = Literal["action", "check", "submenu", "held"]
+
+SCOPES: dict[Scope, str] = {
+    "everywhere": "Everywhere",
+    "scene": "With the Scene in focus",
+}
+MENUS = ("File", "View", "Run", "Help")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that can be done.
+
+    Attributes
+    ----------
+    id
+        What code calls it: ``"run.play"``.
+    text
+        What people call it, in menus and in the palette.
+    keys
+        Every key that does it; the first is shown.
+    help
+        One line for the keys page and the tooltip; `text` if empty.
+    kind
+        ``"check"`` is on or off, ``"submenu"`` is filled when it opens, ``"held"`` is a
+        key that acts while it is down and is handled by its panel.
+    repeats
+        Whether it acts again and again while its key is held down.
+    scope
+        Where the keys act.
+    menu
+        The menu that it is in, or ``""`` for none.
+    group
+        What it belongs to: menus draw a line where this changes, the keys page has a
+        heading for each.
+    """
+
+    id: str
+    text: str
+    keys: tuple[str, ...] = ()
+    help: str = ""
+    kind: Kind = "action"
+    repeats: bool = False
+    scope: Scope = "everywhere"
+    menu: str = ""
+    group: str = ""
+
+    @property
+    def about(self) -> str:
+        """What it does, in one line."""
+        return self.help or self.text
+
+
+def _group(
+    menu: str, group: str, *rows: Action, scope: Scope = "everywhere"
+) -> tuple[Action, ...]:
+    return tuple(replace(row, menu=menu, group=group, scope=scope) for row in rows)
+
+
+def _step(id: str, text: str, *keys: str) -> Action:
+    return Action(id, text, keys, repeats=True)
+
+
+ACTIONS: tuple[Action, ...] = (
+    *_group(
+        "File",
+        "Open",
+        Action("file.open", "Open…", ("Ctrl+O",), "Open recordings"),
+        Action("file.recent", "Open recent", kind="submenu"),
+        Action("file.shipped", "Open the shipped recording"),
+        Action("file.start", "Start page", (), "Open, drop, recent recordings"),
+    ),
+    *_group(
+        "File",
+        "This view",
+        Action(
+            "link.copy",
+            "Copy a link to this view",
+            (),
+            "File, position, layout, plots and hidden actors, as one line of text",
+        ),
+        Action("link.open", "Open the link on the clipboard"),
+        Action("file.screenshot", "Save a picture of the window", ("Ctrl+Shift+S",)),
+    ),
+    *_group(
+        "File",
+        "Close",
+        Action("file.cancel", "Stop indexing"),
+        Action("file.reload", "Read the recording again", ("F5",)),
+        Action("file.close", "Close the recording", ("Ctrl+W",)),
+        Action("file.quit", "Quit", ("Ctrl+Q",)),
+    ),
+    *_group(
+        "View",
+        "Find",
+        Action(
+            "view.palette",
+            "Find a command…",
+            ("Ctrl+K", "Ctrl+P"),
+            "Command palette: commands, recordings, actors, fields, positions",
+        ),
+        Action("view.find", "Find an actor or field…", ("/",)),
+        Action("view.next_document", "Next recording", ("Ctrl+Tab",)),
+    ),
+    *_group(
+        "View",
+        "Window",
+        Action("view.layout", "Layout", kind="submenu"),
+        Action("view.panels", "Panels", kind="submenu"),
+        Action("view.theme", "Theme", kind="submenu"),
+        Action("view.reset", "Reset the layout"),
+        Action("view.fullscreen", "Full screen", ("F11",), kind="check"),
+    ),
+    *_group(
+        "Run",
+        "Play",
+        Action("run.play", "Play or pause", ("Space",), "At the end: from the start"),
+        Action("run.reverse", "Play backwards", ("J",)),
+        Action("run.stop", "Stop", ("K",)),
+        Action("run.forward", "Play forwards", ("L",)),
+        Action("run.faster", "Faster", ("+", "=")),
+        Action("run.slower", "Slower", ("-",)),
+    ),
+    *_group(
+        "Run",
+        "Step",
+        _step("step.next", "Next control step", "Right"),
+        _step("step.previous", "Previous control step", "Left"),
+        _step("step.next_10", "Ten control steps on", "Shift+Right"),
+        _step("step.previous_10", "Ten control steps back", "Shift+Left"),
+        _step("step.native_next", "Next native step", "."),
+        _step("step.native_previous", "Previous native step", ","),
+        _step("step.event_next", "Next event", "Ctrl+Right"),
+        _step("step.event_previous", "Previous event", "Ctrl+Left"),
+        Action("step.home", "To the start", ("Home",)),
+        Action("step.end", "To the end", ("End",)),
+        Action(
+            "run.follow", "Follow the end as it grows", ("Alt+Right",), kind="check"
+        ),
+    ),
+    *_group(
+        "Run",
+        "Loop",
+        Action("loop.in", "Begin the loop here", ("[",)),
+        Action("loop.out", "End the loop here", ("]",)),
+        Action("loop.toggle", "Loop", ("Ctrl+L",), kind="check"),
+    ),
+    *_group(
+        "Run",
+        "Bookmarks",
+        Action("bookmark.add", "Bookmark this step…", ("Ctrl+B",)),
+        Action("bookmark.list", "Bookmarks", kind="submenu"),
+    ),
+    *_group(
+        "Help",
+        "Help",
+        Action("help.keys", "Keys", ("F1",)),
+        Action("help.log", "Show the log file"),
+    ),
+    *_group(
+        "",
+        "Camera",
+        Action("scene.forward", "Fly forwards", ("W",), kind="held"),
+        Action("scene.left", "Fly left", ("A",), kind="held"),
+        Action("scene.back", "Fly backwards", ("S",), kind="held"),
+        Action("scene.right", "Fly right", ("D",), kind="held"),
+        Action("scene.down", "Fly down", ("Q",), kind="held"),
+        Action("scene.up", "Fly up", ("E",), kind="held"),
+        Action("scene.fast", "Fly faster", ("Shift",), kind="held"),
+        Action("scene.frame", "Frame everything, or the selected actor", ("F",)),
+        scope="scene",
+    ),
+)
+BY_ID = {action.id: action for action in ACTIONS}
+
+
+def clashes(actions: tuple[Action, ...] = ACTIONS) -> list[tuple[str, str, str]]:
+    """Keys that two actions of one scope, or of it and ``everywhere``, both want.
+
+    Returns
+    -------
+    list of (key, id, id)
+        Empty when every key means one thing wherever it can be pressed.
+    """
+    found = []
+    for at, one in enumerate(actions):
+        for other in actions[at:]:
+            if one.scope != other.scope and "everywhere" not in (
+                one.scope,
+                other.scope,
+            ):
+                continue
+            keys = other.keys if one is not other else ()
+            found += [(key, one.id, other.id) for key in one.keys if key in keys]
+        doubled = {key for key in one.keys if one.keys.count(key) > 1}
+        found += [(key, one.id, one.id) for key in sorted(doubled)]
+    return found
+
+
+def groups(scope: Scope) -> list[tuple[str, list[Action]]]:
+    """The actions of a scope that have keys, by group, in the table's order."""
+    found: dict[str, list[Action]] = {}
+    for action in ACTIONS:
+        if action.scope == scope and action.keys:
+            found.setdefault(action.group, []).append(action)
+    return list(found.items())
