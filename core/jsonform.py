@@ -18,13 +18,14 @@ import numpy as np
 T = TypeVar("T")
 
 
-def encode(report: msgspec.Struct, *, indent: int = 0) -> bytes:
+def encode(report: msgspec.Struct | dict[str, Any], *, indent: int = 0) -> bytes:
     """Write a report as one JSON object, UTF-8, without a newline at its end.
 
     Parameters
     ----------
     report
-        A struct; NumPy scalars and arrays in it are written as numbers and lists.
+        A struct, or a dictionary that holds some; NumPy scalars and arrays in it are
+        written as numbers and lists.
     indent
         Spaces a level; 0 (the default) puts all of it on one line.
     """
