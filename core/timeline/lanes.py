@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.recording.model import Actor, Labels, Problem, Recording
     from isoscope.core.recording.tracks import Array, Int64Array
-    from isoscope.core.timeline.model import Finding
+    from isoscope.core.timeline.model import FindingMark
 
 _EVENT_PLACE = re.compile(r"/events/(\d+)")
 
@@ -139,7 +139,7 @@ def problem_marks(problems: list[Problem], events: Int64Array) -> Marks:
     return Marks.listed(marks)
 
 
-def finding_marks(findings: Iterable[Finding], rows: int) -> Marks:
+def finding_marks(findings: Iterable[FindingMark], rows: int) -> Marks:
     """A mark for each finding on the rows that there are."""
     return Marks.listed(
         [

@@ -65,6 +65,9 @@ SEVERITY_SHAPES: dict[Severity, Shape] = {
     "error": Shape.ERROR,
 }
 
+# How much an arc matters, by what it means.
+_ARC_RANKS: dict[Severity | None, int] = {None: 1, "note": 2, "warning": 3, "error": 4}
+
 
 class LaneKind(Enum):
     """What a lane is made of, and so how it is painted."""
@@ -121,6 +124,11 @@ class Items:
         """The item that covers a row, or None."""
         i = int(np.searchsorted(self.start, row, "right")) - 1
         return i if i >= 0 and row < self.stop[i] else None
+
+    @cached_property
+    def present(self) -> int:
+        """Union of all looks."""
+        return int(np.bitwise_or.reduce(self.look)) if len(self.look) else 0
 
     @cached_property
     def looks(self) -> RangeReducer:
@@ -187,6 +195,11 @@ class Marks:
         return range(int(first), int(last))
 
     @cached_property
+    def kinds(self) -> tuple[Shape, ...]:
+        """The shapes that occur."""
+        return tuple(Shape(int(shape)) for shape in np.unique(self.shapes))
+
+    @cached_property
     def _ranked(self) -> RangeReducer:
         # The importance above, the index below: the maximum names the mark. Among
         # equals the first one wins, hence the index counts down.
@@ -233,6 +246,11 @@ class RowBits:
     def __len__(self) -> int:
         """Rows covered."""
         return len(self.bits)
+
+    @cached_property
+    def present(self) -> int:
+        """Union of all bits."""
+        return int(np.bitwise_or.reduce(self.bits)) if len(self.bits) else 0
 
     @cached_property
     def union(self) -> RangeReducer:
@@ -301,7 +319,7 @@ class Arc:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FindingMark:
     """Something wrong or doubtful, on the row where it begins."""
 
     row: int
@@ -341,7 +359,7 @@ class TimelineExtras:
 
     labels: Labels | None = None
     arcs: tuple[Arc, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[FindingMark, ...] = ()
     residual: Array | None = None
     tainted: tuple[Taint, ...] = ()
 
@@ -379,6 +397,29 @@ class Timeline:
     def lane(self, key: str) -> Lane | None:
         """The lane of this key, or None."""
         return next((lane for lane in self.lanes if lane.key == key), None)
+
+    @cached_property
+    def arc_ends(self) -> tuple[tuple[Marks, Int64Array], tuple[Marks, Int64Array]]:
+        """The arcs' targets and their sources as marks, with each mark's arc."""
+        arcs = self.extras.arcs
+        ranks = np.array([_ARC_RANKS[arc.severity] for arc in arcs], np.uint8)
+        sources = np.array([arc.source for arc in arcs], np.int64)
+        targets = np.array([arc.target for arc in arcs], np.int64)
+        by_target = np.argsort(targets, kind="stable")
+        by_source = np.argsort(sources, kind="stable")
+        return (
+            (Marks(targets[by_target], ranks[by_target]), by_target),
+            (Marks(sources[by_source], ranks[by_source]), by_source),
+        )
+
+    @cached_property
+    def taints(self) -> dict[int | None, tuple[Int64Array, Int64Array]]:
+        """First and last rows of the tainted spans, by environment (None: any)."""
+        rows: dict[int | None, list[tuple[int, int]]] = {}
+        for taint in self.extras.tainted:
+            rows.setdefault(taint.env, []).append((taint.low, taint.high))
+        both = {env: np.array(spans, np.int64).T for env, spans in rows.items()}
+        return {env: (low, high) for env, (low, high) in both.items()}
 
     @cached_property
     def events(self) -> Marks:

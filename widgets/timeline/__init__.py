@@ -1,0 +1,1 @@
+"""The timeline panel: what happened in which native step, at any zoom."""

@@ -1,0 +1,104 @@
+"""Marks: every kind has an outline of its own, so that colour only helps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QPainterPath, QPen, QPolygonF
+
+from isoscope.core.timeline.model import Shape
+from isoscope.widgets.timeline.frame import colour
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPainter
+
+    from isoscope.widgets.theme import Tokens
+
+RADIUS = 4.0
+
+NAMES: dict[Shape, str] = {
+    Shape.RESET: "reset",
+    Shape.TINY: "1e-5 s",
+    Shape.EPISODE: "episode",
+    Shape.BOOKMARK: "bookmark",
+    Shape.NOTE: "note",
+    Shape.GRAVITY: "gravity",
+    Shape.ZERO: "0 s",
+    Shape.WARNING: "warning",
+    Shape.ERROR: "error",
+}
+
+
+def glyph_colour(shape: Shape, theme: Tokens) -> str:
+    """The colour of a mark."""
+    return {
+        Shape.BOOKMARK: theme.accent,
+        Shape.NOTE: theme.dim,
+        Shape.TINY: theme.dim,
+        Shape.ZERO: theme.warning,
+        Shape.WARNING: theme.warning,
+        Shape.ERROR: theme.error,
+    }.get(shape, theme.text)
+
+
+def draw_border(
+    painter: QPainter, shape: Shape, x: float, top: float, bottom: float, theme: Tokens
+) -> None:
+    """A mark that crosses its lane: an episode begins, with a reset or without."""
+    x = round(x)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour(theme.panel, 190))
+    painter.drawRect(QRectF(x - 1.5, top, 3.0, bottom - top))
+    painter.setBrush(colour(theme.text))
+    if shape is Shape.EPISODE:
+        y = top
+        while y < bottom:
+            painter.drawRect(QRectF(x - 0.5, y, 1.0, min(2.0, bottom - y)))
+            y += 4
+        return
+    painter.drawRect(QRectF(x - 0.5, top, 1.0, bottom - top))
+    head = [QPointF(x - 3, top), QPointF(x + 3, top), QPointF(x, top + 4)]
+    painter.drawPolygon(QPolygonF(head))
+
+
+def draw_glyph(
+    painter: QPainter,
+    shape: Shape,
+    x: float,
+    y: float,
+    theme: Tokens,
+    radius: float = RADIUS,
+) -> None:
+    """A mark around a point."""
+    ink = colour(glyph_colour(shape, theme))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(ink)
+    r = radius
+    if shape is Shape.ERROR:
+        points = [QPointF(x, y - r), QPointF(x + r, y + r), QPointF(x - r, y + r)]
+        painter.drawPolygon(QPolygonF(points))
+    elif shape is Shape.WARNING:
+        painter.drawEllipse(QPointF(x, y), r * 0.85, r * 0.85)
+    elif shape is Shape.GRAVITY:
+        s = r * 1.05
+        points = [QPointF(x, y - s), QPointF(x + s, y), QPointF(x, y + s)]
+        painter.drawPolygon(QPolygonF([*points, QPointF(x - s, y)]))
+    elif shape is Shape.BOOKMARK:
+        path = QPainterPath(QPointF(x - r * 0.7, y - r))
+        path.lineTo(x + r * 0.7, y - r)
+        path.lineTo(x + r * 0.7, y + r)
+        path.lineTo(x, y + r * 0.35)
+        path.lineTo(x - r * 0.7, y + r)
+        path.closeSubpath()
+        painter.drawPath(path)
+    elif shape in (Shape.NOTE, Shape.ZERO):
+        painter.setBrush(colour(theme.panel))
+        painter.setPen(QPen(ink, 1.4))
+        painter.drawEllipse(QPointF(x, y), r * 0.8, r * 0.8)
+        if shape is Shape.ZERO:
+            painter.drawLine(QPointF(x - r * 0.8, y), QPointF(x + r * 0.8, y))
+    else:
+        s = r * 0.75
+        points = [QPointF(x - s, y - s), QPointF(x + s, y - s), QPointF(x, y + s)]
+        painter.drawPolygon(QPolygonF(points))

@@ -1,0 +1,135 @@
+"""The legend: what the looks and shapes mean, of those that occur."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from isoscope.core.timeline.model import LaneKind, Look, Shape, StepLook
+from isoscope.widgets.timeline.frame import LEFT_MIDDLE, colour, small, text_width
+from isoscope.widgets.timeline.glyphs import NAMES, draw_glyph
+from isoscope.widgets.timeline.palette import palette
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPaintEvent
+
+    from isoscope.core.timeline.model import Timeline
+    from isoscope.widgets.timeline.palette import Palette
+
+SWATCH_PX = 14
+BETWEEN_PX = 12
+
+
+class Legend(QWidget):
+    """A line of swatches with words, for the title bar; as many as fit."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._entries: list[tuple[Shape | str, str]] = []
+        self._theme = "dark"
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+
+    def show_entries(self, entries: list[tuple[Shape | str, str]]) -> None:
+        """Show these, as `legend` gives them."""
+        if entries != self._entries:
+            self._entries = entries
+            said = ", ".join(text for _, text in entries)
+            self.setAccessibleName(f"Legend: {said}" if said else "Legend")
+            self.updateGeometry()
+            self.update()
+
+    def set_theme(self, name: str) -> None:
+        """Paint in the colours of this theme."""
+        self._theme = name
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Room for all of them."""
+        wide = sum(self._wide(text) + BETWEEN_PX for _, text in self._entries)
+        return QSize(round(wide), self.fontMetrics().height() + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """None is needed."""
+        return QSize(0, self.fontMetrics().height())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint from the left until there is no more room."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colours = palette(self._theme)
+        painter.setFont(small(self.font()))
+        x, middle = 0.0, self.height() / 2
+        for kind, text in self._entries:
+            wide = self._wide(text)
+            if x + wide > self.width() + 1:
+                return
+            if isinstance(kind, Shape):
+                draw_glyph(painter, kind, x + 5, middle, colours.theme, 3.6)
+            else:
+                _swatch(painter, colours, kind, QRectF(x, middle - 4, 9, 8))
+            painter.setPen(colour(colours.theme.dim))
+            box = QRectF(x + SWATCH_PX, 0, wide, self.height())
+            painter.drawText(box, LEFT_MIDDLE, text)
+            x += wide + BETWEEN_PX
+
+    def _wide(self, text: str) -> float:
+        return SWATCH_PX + text_width(small(self.font()), text)
+
+
+def legend(timeline: Timeline) -> list[tuple[Shape | str, str]]:
+    """What occurs in the lanes, as (shape or name of a swatch, words)."""
+    found: list[tuple[Shape | str, str]] = []
+    shapes: set[Shape] = set()
+    steps = timeline.lane("steps")
+    items = [a for a in timeline.lanes if a.kind is LaneKind.ITEMS]
+    for lane in timeline.lanes:
+        shapes.update(lane.marks.kinds)
+    if any(a.env is not None and a.env >= 0 for a in items):
+        found += [("active", "control step"), ("held", "waiting")]
+    elif any(a.actor is not None for a in items):
+        found.append(("neutral", "exists"))
+    if any(a.items.present & Look.HATCHED for a in items):
+        found.append(("unknown", "unknown"))
+    if timeline.extras.tainted:
+        found.append(("tainted", "tainted"))
+    if steps is not None and steps.rows is not None and len(steps.rows):
+        looks = steps.rows.present
+        if looks & StepLook.USUAL:
+            found.append(("usual", f"h {timeline.typical_h_s:.6g} s"))
+        if looks & (StepLook.LONGER | StepLook.SHORTER):
+            found.append(("odd", "another h"))
+        if looks & StepLook.ABSENT:
+            found.append(("absent", "h unknown"))
+    found += [(shape, NAMES[shape]) for shape in sorted(shapes)]
+    return found
+
+
+def _swatch(painter: QPainter, colours: Palette, kind: str, box: QRectF) -> None:
+    theme = colours.theme
+    fill = colours.fill(None)
+    painter.setPen(Qt.PenStyle.NoPen)
+    if kind in ("unknown", "tainted", "absent"):
+        ink = theme.error if kind == "tainted" else theme.dim
+        painter.setBrush(QBrush(colour(ink), Qt.BrushStyle.BDiagPattern))
+        painter.drawRect(box)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(colour(ink), 1))
+        painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
+        return
+    pixel = {
+        "active": fill.active,
+        "neutral": fill.active,
+        "held": fill.held,
+        "usual": int(colours.steps[StepLook.USUAL]),
+        "odd": int(colours.steps[StepLook.LONGER]),
+    }[kind]
+    painter.setBrush(colour(f"#{pixel & 0xFFFFFF:06x}"))
+    if kind == "odd":  # another height: a step up
+        corners = [(0, 8), (0, 4), (4.5, 4), (4.5, 0), (9, 0), (9, 8)]
+        shifted = [QPointF(box.left() + x, box.top() + y) for x, y in corners]
+        painter.drawPolygon(QPolygonF(shifted))
+    else:
+        painter.drawRoundedRect(box, 1.5, 1.5)

@@ -1,0 +1,357 @@
+"""The Timeline panel: lanes of the active document under the one clock."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakKeyDictionary
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QHelpEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QMenu, QScrollBar, QToolButton, QToolTip, QWidget
+
+from isoscope.core.timeline.lanes import timeline_of
+from isoscope.core.timeline.model import Timeline, TimelineExtras
+from isoscope.widgets.look import sheet
+from isoscope.widgets.panel import Panel
+from isoscope.widgets.session import Phase
+from isoscope.widgets.timeline.canvas import NO_AXIS, Canvas
+from isoscope.widgets.timeline.gestures import ZOOM_A_NOTCH, Gestures
+from isoscope.widgets.timeline.hints import hint_at
+from isoscope.widgets.timeline.layout import SCROLLBAR
+from isoscope.widgets.timeline.legend import Legend, legend
+from isoscope.widgets.timeline.overlay import Pointing, readout
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QObject
+    from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
+
+    from isoscope.core.clock import ClockState
+    from isoscope.widgets.session import Document, Session
+
+NOTHING_OPEN = (
+    "No recording is open.\nOpen one (Ctrl+O) or drop a file here: its native steps, "
+    "actors and events appear along this timeline."
+)
+NO_STEPS = "This recording holds no native step, so there is nothing to move through."
+GROW_EVERY_MS = 120
+
+
+class TimelinePanel(Panel):
+    """See `isoscope.widgets.timeline`.
+
+    `range_selected` tells a selection of rows, both ends inclusive, once the user has
+    let go; `view_changed` that other rows are visible.
+    """
+
+    key: ClassVar[str] = "timeline"
+    title: ClassVar[str] = "Timeline"
+
+    range_selected = Signal(int, int)
+    view_changed = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self.setAccessibleName("Timeline")
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self._document: Document | None = None
+        self._extras: WeakKeyDictionary[Document, TimelineExtras] = WeakKeyDictionary()
+        self.canvas = Canvas(self)
+        self.gestures = Gestures(self.canvas, session.clock)
+        self._legend = Legend()
+        self._all = QToolButton()
+        self._all.setText("Show all")
+        self._all.setProperty("flat", True)
+        self._all.setToolTip("Show the whole run (double-click the lanes)")
+        self._all.clicked.connect(self.fit)
+        self._bar = QScrollBar(Qt.Orientation.Vertical, self)
+        self._bar.hide()
+        self._bar.valueChanged.connect(self.canvas.set_scroll)
+        self._grow = QTimer(self, singleShot=True, interval=GROW_EVERY_MS)
+        self._grow.timeout.connect(self.rebuild)
+        self.canvas.installEventFilter(self)
+        self.canvas.laid_out.connect(self._place_bar)
+        self.canvas.view_changed.connect(self.view_changed)
+        self.canvas.view_changed.connect(self._tell)
+        self.canvas.pointed.connect(self._tell)
+        self.gestures.selected.connect(self.range_selected)
+        self.gestures.chosen.connect(self._choose)
+        self.observe(session.active_changed, self._activate)
+        self.observe(session.clock.changed, self._on_clock)
+        self.observe(session.clock.axis_changed, self._on_axis)
+        self.apply_theme()
+        self._activate(session.active)
+
+    # -- what the rest of the program can ask of it -------------------------------
+
+    def set_extras(self, document: Document, extras: TimelineExtras | None) -> None:
+        """Show what was found out about a document: labels, arcs, findings, residual.
+
+        None takes it away again.
+        """
+        if extras is None:
+            self._extras.pop(document, None)
+        else:
+            self._extras[document] = extras
+        if document is self._document:
+            self.rebuild()
+
+    @property
+    def selected_range(self) -> tuple[int, int] | None:
+        """The selected rows, both ends inclusive."""
+        return self.canvas.pointing.selection
+
+    def select_range(self, low: int, high: int) -> None:
+        """Select rows, both ends inclusive, as a drag with Shift does."""
+        rows = self.canvas.timeline.rows
+        if rows:
+            low, high = sorted(
+                (min(max(low, 0), rows - 1), min(max(high, 0), rows - 1))
+            )
+            self._select((low, high))
+            self.range_selected.emit(low, high)
+
+    def clear_selection(self) -> None:
+        """Select nothing."""
+        self._select(None)
+
+    def zoom_in(self) -> None:
+        """Zoom in at the playhead, or in the middle where it is out of sight."""
+        self._zoom(1 / ZOOM_A_NOTCH**2)
+
+    def zoom_out(self) -> None:
+        """Zoom out likewise."""
+        self._zoom(ZOOM_A_NOTCH**2)
+
+    def fit(self) -> None:
+        """Show everything."""
+        self.canvas.fit()
+
+    def show_rows(self, low: int, high: int) -> None:
+        """Show the rows low .. high (inclusive), with a little room around."""
+        room = max((high - low) * 0.05, 1.0)
+        view = self.canvas.view.spanning(low - room, high + 1 + room)
+        self.canvas.set_view(view)
+
+    def settled(self) -> bool:
+        """Whether the picture shows the present state."""
+        if self._grow.isActive():
+            return False
+        return not (self.canvas.isVisible() and self.canvas.stale)
+
+    def apply_theme(self) -> None:
+        """Paint in the other colours."""
+        self.setStyleSheet(sheet(self.tokens))
+        self.canvas.set_theme(self.session.theme)
+        self._legend.set_theme(self.session.theme)
+
+    def title_tools(self) -> list[QWidget]:
+        """The legend, and a button that shows everything."""
+        return [self._legend, self._all]
+
+    def rebuild(self) -> None:
+        """Make the lanes anew from the document as it is now."""
+        self._grow.stop()
+        document = self._document
+        if document is None:
+            self.canvas.set_timeline(Timeline(0, 0, ()), NOTHING_OPEN)
+            self._legend.show_entries([])
+            self._tell()
+            return
+        begin = time.perf_counter()
+        timeline = timeline_of(
+            document.recording,
+            self._extras.get(document),
+            [(mark.row, mark.name) for mark in document.bookmarks],
+            document.expected_rows,
+        )
+        self.canvas.set_timeline(timeline, _why_empty(document))
+        self._legend.show_entries(legend(timeline))
+        self._tell()
+        self._on_progress(*document.progress)
+        # A long recording is not looked through so often that nothing else gets a turn.
+        taken_ms = 1000 * (time.perf_counter() - begin)
+        self._grow.setInterval(max(GROW_EVERY_MS, round(10 * taken_ms)))
+
+    # -- the session --------------------------------------------------------------
+
+    def _activate(self, document: Document | None) -> None:
+        old, self._document = self._document, document
+        for other, add in ((old, False), (document, True)):
+            if other is None:
+                continue
+            change = self.observe if add else self.unobserve
+            change(other.grown, self._on_grown)
+            change(other.progress_changed, self._on_progress)
+            change(other.phase_changed, self._on_phase)
+            change(other.bookmarks_changed, self.rebuild)
+            change(other.analysed, self.rebuild)
+        self.canvas.set_pointing(Pointing())
+        self._on_axis()
+        self.rebuild()
+        self.canvas.set_state(self.session.clock.state)
+        self.canvas.fit()
+
+    def _on_grown(self, _rows: int) -> None:
+        if not self._grow.isActive():
+            self._grow.start()
+
+    def _on_phase(self, _document: Document) -> None:
+        self.rebuild()
+
+    def _on_progress(self, done: int, total: int) -> None:
+        document = self._document
+        indexing = document is not None and document.phase is Phase.INDEXING
+        said = f"indexing: {done:,} of {total:,} events" if indexing else ""
+        self.canvas.set_progress(said)
+
+    def _on_axis(self) -> None:
+        axis = self.session.clock.axis
+        self.canvas.set_axis(axis if len(axis) else NO_AXIS)
+        self._tell()
+
+    def _on_clock(self, new: ClockState, old: ClockState) -> None:
+        self.canvas.set_state(new)
+        view = self.canvas.view
+        moved = new.row != old.row or new.playing != old.playing
+        if moved and not self.gestures.busy and self.canvas.timeline.rows:
+            page = view.paged(new.row, backwards=new.direction < 0)
+            if page is not view:
+                self.canvas.set_view(page)
+
+    def _choose(self, lane_key: str) -> None:
+        lane = self.canvas.timeline.lane(lane_key)
+        if lane is not None and lane.actor is not None:
+            self.session.select(lane.actor)
+
+    # -- Qt -----------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Hand the canvas' mouse events to the gestures."""
+        kind = event.type()
+        if isinstance(event, QMouseEvent):
+            if kind is QEvent.Type.MouseButtonPress:
+                self.setFocus(Qt.FocusReason.MouseFocusReason)
+                self.gestures.press(event)
+            elif kind is QEvent.Type.MouseMove:
+                self.gestures.move(event)
+            elif kind is QEvent.Type.MouseButtonRelease:
+                self.gestures.release(event)
+            elif kind is QEvent.Type.MouseButtonDblClick:
+                self.gestures.double_click(event)
+            return True
+        if isinstance(event, QWheelEvent):
+            self.gestures.wheel(event)
+            return True
+        if kind is QEvent.Type.Leave:
+            self.gestures.leave()
+        elif isinstance(event, QHelpEvent):
+            self._show_hint(event)
+            return True
+        return super().eventFilter(watched, event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Zoom with Ctrl and plus, minus or 0; Escape selects nothing."""
+        control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        key = event.key()
+        if control and key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
+            self.zoom_in()
+        elif control and key == Qt.Key.Key_Minus:
+            self.zoom_out()
+        elif control and key == Qt.Key.Key_0:
+            self.fit()
+        elif key == Qt.Key.Key_Escape and self.selected_range is not None:
+            self.clear_selection()
+        else:
+            super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """What can be done with the selection and the view."""
+        if self.canvas.timeline.rows:
+            self.menu().popup(event.globalPos())
+
+    def menu(self) -> QMenu:
+        """The context menu for the present selection."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        span = self.selected_range
+        clock = self.session.clock
+        if span is not None:
+            low, high = span
+            menu.addAction("Zoom to the selection", lambda: self.show_rows(low, high))
+            menu.addAction("Loop over the selection", lambda: self._loop(low, high))
+            menu.addAction("Clear the selection", self.clear_selection)
+            menu.addSeparator()
+        menu.addAction("Begin the loop here", clock.loop_in_here)
+        menu.addAction("End the loop here", clock.loop_out_here)
+        if clock.state.loop_in is not None or clock.state.loop_out is not None:
+            menu.addAction("Remove the loop range", self._remove_loop)
+        menu.addSeparator()
+        menu.addAction("Show everything", self.fit)
+        return menu
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fill the panel."""
+        super().resizeEvent(event)
+        self.canvas.setGeometry(self.rect())
+        self._place_bar()
+
+    # -- inside -------------------------------------------------------------------
+
+    def _select(self, span: tuple[int, int] | None) -> None:
+        self.canvas.set_pointing(replace(self.canvas.pointing, selection=span))
+
+    def _tell(self) -> None:
+        timeline = self.canvas.timeline
+        some = timeline.rows > 0
+        frame = self.canvas.frame()
+        self.set_subtitle(readout(frame, self.canvas.pointing) if some else "")
+        self._all.setEnabled(some and not self.canvas.view.all_shown)
+
+    def _zoom(self, factor: float) -> None:
+        view, place = self.canvas.view, self.canvas.place
+        row = self.session.clock.row
+        x = view.x_mid(row) if view.shows(row) else view.width / 2
+        self.gestures.zoom(factor, place.left + x)
+
+    def _loop(self, low: int, high: int) -> None:
+        self.session.clock.set_loop_range(low, high)
+        self.session.clock.set_loop(True)
+
+    def _remove_loop(self) -> None:
+        self.session.clock.set_loop_range(None, None)
+        self.session.clock.set_loop(False)
+
+    def _show_hint(self, event: QHelpEvent) -> None:
+        document = self._document
+        text = ""
+        if document is not None:
+            at = event.pos().toPointF()
+            text = hint_at(self.canvas, at, document.recording)
+        if text:
+            QToolTip.showText(event.globalPos(), text, self.canvas)
+        else:
+            QToolTip.hideText()
+
+    def _place_bar(self) -> None:
+        place = self.canvas.place
+        high = place.scroll_bottom - place.scroll_top
+        self._bar.setVisible(place.overflow > 0)
+        self._bar.setGeometry(
+            place.width - SCROLLBAR - 1, place.scroll_top, SCROLLBAR, max(high, 1)
+        )
+        self._bar.blockSignals(True)
+        self._bar.setRange(0, place.overflow)
+        self._bar.setPageStep(max(high, 1))
+        self._bar.setSingleStep(20)
+        self._bar.setValue(self.canvas.scrolled)
+        self._bar.blockSignals(False)
+
+
+def _why_empty(document: Document) -> str:
+    if document.phase is Phase.FAILED:
+        return document.error or "This recording could not be read."
+    if document.phase in (Phase.OPENING, Phase.INDEXING):
+        return f"Reading {document.name} …"
+    return NO_STEPS
