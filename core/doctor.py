@@ -33,13 +33,13 @@ class Check(msgspec.Struct):
     remedy: str = ""
 
 
-class Doctor(msgspec.Struct):
+class Doctor(msgspec.Struct, kw_only=True):
     """All checks, and what they were made on."""
 
+    schema: str = "isoscope.doctor/1"
     python: str
     platform: str
     checks: list[Check]
-    schema: str = "isoscope.doctor/1"
 
     @property
     def broken(self) -> list[Check]:

@@ -1,0 +1,1 @@
+"""What ``isoscope bench`` measures, one benchmark a file."""

@@ -1,0 +1,79 @@
+"""``isoscope bench``: how fast the program is here, as ratios against a plain way."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from isoscope.app import console
+from isoscope.app.commands.options import AsJson
+from isoscope.app.extras import needs
+
+cli = typer.Typer(
+    help="Measure how fast the program is on this machine.",
+    rich_markup_mode=None,
+)
+BenchFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--file",
+        metavar="FILE",
+        help="A recording to measure on; .xz is unpacked first. "
+        "By default tests/data/cartpole_20k.h5.xz.",
+        show_default=False,
+    ),
+]
+
+
+@cli.command("open")
+def open_(file: BenchFile = None, as_json: AsJson = False) -> int:
+    """Read a recording, against a plain loop and from the cache."""
+    from isoscope.app.bench import open_bench
+
+    with _unpacked(file) as path:
+        return _report("open", open_bench.run(path), as_json)
+
+
+@cli.command()
+def seek(file: BenchFile = None, as_json: AsJson = False) -> int:
+    """Seek in the window, against drawing the scene alone."""
+    with needs("the window"), _unpacked(file) as path:
+        from isoscope.app.bench import seek_bench
+
+        return _report("seek", seek_bench.run(path), as_json)
+
+
+@contextmanager
+def _unpacked(file: Path | None) -> Iterator[Path]:
+    from isoscope.app.bench.sample import unpacked
+
+    with unpacked(file) as path:
+        yield path
+
+
+def _report(name: str, measured: dict[str, Any], as_json: bool) -> int:
+    from isoscope.core.bench import Bench, this_machine
+
+    figures = dict(measured)
+    runs = int(figures.pop("runs"))
+    report = Bench(name, this_machine(), runs, figures)
+    if as_json:
+        console.emit_json(report.written())
+        return 0
+    machine = report.machine
+    where = f"{machine.cores} cores, {machine.cpu}, {machine.gpu or 'no GPU'}"
+    table = console.table("figure", "value", right=("value",))
+    for key, value in figures.items():
+        table.add_row(key, _shown(value))
+    console.emit(f"bench {name}, {runs} runs on {where}", table)
+    return 0
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
