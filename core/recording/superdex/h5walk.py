@@ -9,12 +9,13 @@ silently missing.
 compact datasets: all that the recorder writes. libhdf5 was fuzzed on damaged plain
 files without a fault, while damaged chunks, filters and strings of variable length
 crash it or never come back (a checksum of a chunk shorter than the checksum reads out
-of bounds; a global heap object of size 0 loops). So `plain_only` refuses what is not
-plain by raising :class:`NotPlainError`; it is then read in another process.
+of bounds; a global heap object of size 0 loops). In this process what is not plain is
+refused by raising :class:`NotPlainError`, and is read in another one.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import h5py
@@ -54,24 +55,48 @@ class _EnoughError(Exception):
 
 
 def read_event(
-    events: h5py.Group, number: int, tell: Tell, *, plain_only: bool = False
+    events: h5py.Group,
+    number: int,
+    tell: Tell,
+    *,
+    lost: Tell | None = None,
+    plain_only: bool = False,
+    careful: bool = False,
 ) -> Event | None:
     """Read the event of this number whole; None (and told) if it can't be opened.
+
+    Parameters
+    ----------
+    events
+        The group that holds it.
+    number
+        Its number, which is its name.
+    tell
+        Called with what is odd.
+    lost
+        Called with what could not be read; `tell` by default.
+    plain_only
+        Refuse the event if it holds a value that is not plain.
+    careful
+        Pass over values that are not plain, and tell it.
 
     Raises
     ------
     NotPlainError
-        With `plain_only`, if the event holds a value that is not plain.
+        With `plain_only`.
     """
-    return _Walk(tell, plain_only).event(events.id, str(number).encode(), number)
+    walk = _Walk(tell, lost or tell, plain_only, careful)
+    return walk.event(events.id, str(number).encode(), number)
 
 
 class _Walk:
     """One walk through one event."""
 
-    def __init__(self, tell: Tell, plain_only: bool) -> None:
+    def __init__(self, tell: Tell, lost: Tell, plain_only: bool, careful: bool) -> None:
         self.tell = tell
+        self.lost = lost
         self.plain_only = plain_only
+        self.careful = careful
         self.objects = 0
         self.bytes = 0
 
@@ -80,7 +105,7 @@ class _Walk:
         try:
             link = events.links.get_info(name)
         except H5_ERRORS:
-            self.tell("event is missing", where)
+            self.lost("event is missing", where)
             return None
         if link.type != h5l.TYPE_HARD:
             self.tell("event is a link out of the file and was not followed", where)
@@ -88,16 +113,16 @@ class _Walk:
         try:
             group = h5o.open(events, name)
         except H5_ERRORS as error:
-            self.tell(f"event can't be opened: {plain_error(error)}", where)
+            self.lost(f"event can't be opened: {plain_error(error)}", where)
             return None
         if not isinstance(group, h5g.GroupID):
-            self.tell("event is no group", where)
+            self.lost("event is no group", where)
             return None
         event = Event(number, {})
         try:
             self._fields(group, where, "", event.fields, (link.u,), event.actors)
         except _EnoughError:
-            self.tell("event holds more than one event can: read in part", where)
+            self.lost("event holds more than one event can: read in part", where)
         return event
 
     # -- groups ---------------------------------------------------------------------
@@ -145,7 +170,7 @@ class _Walk:
                 fields = out[name] = {}
                 self._fields(child, here, "", fields, (*path, address))
             elif child is not None:
-                self.tell("actor is no group", here)
+                self.lost("actor is no group", here)
 
     def _children(self, group: h5g.GroupID, where: str) -> list[tuple[bytes, int]]:
         """Names and addresses of hard links; what can't be listed is told."""
@@ -164,7 +189,7 @@ class _Walk:
             order = h5.INDEX_CRT_ORDER if tracked else h5.INDEX_NAME
             group.links.iterate(take, idx_type=order, info=True)
         except H5_ERRORS as error:
-            self.tell(f"children can't be listed: {plain_error(error)}", where)
+            self.lost(f"children can't be listed: {plain_error(error)}", where)
         if others:
             self.tell("link that leads elsewhere was not followed", where)
         return found
@@ -186,7 +211,7 @@ class _Walk:
         try:
             return h5o.open(group, name)
         except H5_ERRORS as error:
-            self.tell(f"object can't be opened: {plain_error(error)}", where)
+            self.lost(f"object can't be opened: {plain_error(error)}", where)
             return None
 
     # -- values ---------------------------------------------------------------------
@@ -205,12 +230,20 @@ class _Walk:
 
     def _fits(self, size: int, stored: int, what: str, where: str) -> bool:
         if size > MAX_VALUE_BYTES or size > MAX_EXPANSION * max(stored, 64):
-            self.tell(f"{what} claims {size} bytes, stores {stored}: not read", where)
+            self.lost(f"{what} claims {size} bytes, stores {stored}: not read", where)
             return False
         self.bytes += size
         if self.bytes > MAX_EVENT_BYTES:
             raise _EnoughError
         return True
+
+    def _risk(self, what: str, where: str) -> bool:
+        """Whether to read a value that is not plain."""
+        if self.plain_only:
+            raise NotPlainError
+        if self.careful:
+            self.lost(f"{what} may crash the HDF5 library: passed over", where)
+        return not self.careful
 
     def _attributes(
         self,
@@ -223,14 +256,14 @@ class _Walk:
         try:
             h5a.iterate(owner, names.append)
         except H5_ERRORS as error:
-            self.tell(f"attributes can't be listed: {plain_error(error)}", where)
+            self.lost(f"attributes can't be listed: {plain_error(error)}", where)
         for raw in names:
             name = plain_name(raw)
             try:
                 value = self._attribute(owner, raw, name, where)
             except _READ_ERRORS as error:
                 why = plain_error(error)
-                self.tell(f"attribute {name!r} can't be read: {why}", where)
+                self.lost(f"attribute {name!r} can't be read: {why}", where)
                 continue
             self._put(out, prefix + name, value, where)
 
@@ -238,20 +271,20 @@ class _Walk:
         self, owner: h5g.GroupID | h5d.DatasetID, raw: bytes, name: str, where: str
     ) -> object:
         attribute = h5a.open(owner, raw)
-        if attribute.get_space().get_simple_extent_type() == h5s.NULL:
+        space, kind = attribute.get_space(), attribute.get_type()
+        if space.get_simple_extent_type() == h5s.NULL:
             return h5py.Empty(np.dtype("u1"))
-        plain = is_plain(attribute.get_type())
-        if self.plain_only and not plain:
-            raise NotPlainError
-        shape = attribute.shape
-        dtype = attribute.dtype
+        plain = is_plain(kind)
+        if not (plain or self._risk(f"attribute {name!r}", where)):
+            return None
+        shape, dtype = space.shape, kind.dtype
         size = _product(shape) * dtype.itemsize
         # An attribute lies in its object's header or heap, never unwritten.
         if not self._fits(size, size, f"attribute {name!r}", where):
             return None
         if plain:
             value = np.empty(shape, dtype)
-            attribute.read(value)
+            attribute.read(value, _in_memory(dtype))
             return value
         high = h5py.Group if isinstance(owner, h5g.GroupID) else h5py.Dataset
         return high(owner).attrs[raw]
@@ -260,7 +293,7 @@ class _Walk:
         try:
             return self._dataset_value(dataset, where)
         except _READ_ERRORS as error:
-            self.tell(f"dataset can't be read: {plain_error(error)}", where)
+            self.lost(f"dataset can't be read: {plain_error(error)}", where)
             return None
 
     def _dataset_value(self, dataset: h5d.DatasetID, where: str) -> object:
@@ -269,21 +302,28 @@ class _Walk:
         if layout == h5d.VIRTUAL or recipe.get_external_count():
             self.tell("dataset lies in another file and was not followed", where)
             return None
-        if dataset.get_space().get_simple_extent_type() == h5s.NULL:
+        space, kind = dataset.get_space(), dataset.get_type()
+        if space.get_simple_extent_type() == h5s.NULL:
             return h5py.Empty(np.dtype("u1"))
-        plain = layout in (h5d.CONTIGUOUS, h5d.COMPACT) and is_plain(dataset.get_type())
-        if self.plain_only and not plain:
-            raise NotPlainError
-        shape, dtype = dataset.shape, dataset.dtype
+        plain = layout in (h5d.CONTIGUOUS, h5d.COMPACT) and is_plain(kind)
+        if not (plain or self._risk("dataset", where)):
+            return None
+        shape, dtype = space.shape, kind.dtype
         size = _product(shape) * dtype.itemsize
         if not self._fits(size, int(dataset.get_storage_size()), "dataset", where):
             return None
         if plain:
             value = np.empty(shape, dtype)
             if value.size:
-                dataset.read(h5s.ALL, h5s.ALL, value)
+                dataset.read(h5s.ALL, h5s.ALL, value, _in_memory(dtype))
             return value
         return h5py.Dataset(dataset)[()]
+
+
+@lru_cache(maxsize=256)
+def _in_memory(dtype: np.dtype[np.generic]) -> h5t.TypeID:
+    """The library's own name for a dtype; making one takes as long as a read."""
+    return h5t.py_create(dtype)
 
 
 def is_plain(kind: h5t.TypeID) -> bool:

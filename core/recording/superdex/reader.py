@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import h5py
+import numpy as np
 
-from isoscope.core.errors import CancelledError, ReadError, one_line
+from isoscope.core.errors import CancelledError, ReadError
 from isoscope.core.recording.model import Recording
 from isoscope.core.recording.superdex import events as ev
-from isoscope.core.recording.superdex.h5walk import H5_ERRORS, read_event
+from isoscope.core.recording.superdex.columns import TooMuchError
+from isoscope.core.recording.superdex.eventfile import EventFile
+from isoscope.core.recording.superdex.superblock import has_signature
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from isoscope.core.recording.source import Cancel, Progress
-    from isoscope.core.recording.superdex.events import Event
 
 FORMAT = "superdex-events"
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
-BLOCK = 64  # events between looks at `cancelled`, in the row-wise way
+BLOCK = 64  # events between reports of progress, in the row-wise way
+# Creations at the file's beginning that a preview reads, at most.
+MAX_LEADING = 1000
 
 
 def sniff(path: Path, head: bytes) -> bool:
     """Whether it is HDF5; what is inside is judged on opening, to say it well."""
-    return head.startswith(_SIGNATURE)
+    return has_signature(head)
 
 
 def open_source(path: Path) -> EventSource:
@@ -37,79 +39,78 @@ class EventSource:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.file = EventFile(path)
+        self.numbers = self.file.numbers
         self.recording = Recording(path, FORMAT, size_bytes=path.stat().st_size)
-        try:
-            self._file = h5py.File(path, "r", locking=False)
-        except H5_ERRORS as error:
-            raise ReadError(
-                "opening",
-                path,
-                one_line(error),
-                remedy="the file is cut or was never closed by its writer",
-            ) from None
-        try:
-            self._events = self._file["events"]
-            numbers = sorted(int(name) for name in self._events if name.isdecimal())
-        except H5_ERRORS as error:
-            self._file.close()
-            raise ReadError(
-                "reading the event list of", path, one_line(error), where="/events"
-            ) from None
-        self.numbers = numbers
-        self.recording.expected_steps = len(numbers)
+        self.recording.problems += self.file.problems
+        self.recording.expected_steps = len(self.numbers)
 
     @property
     def event_count(self) -> int:
         """Events in the file."""
         return len(self.numbers)
 
-    def _read(self, number: int) -> Event | None:
-        return read_event(self._events, number, lambda message, where: None)
-
     def preview(self, event: int | None = None) -> Recording | None:
         """Read the first Step at or after this event number, by random access."""
         picture = Recording(self.path, FORMAT, size_bytes=self.recording.size_bytes)
         assembler = ev.Assembler(picture, 1)
-        leading = True
-        for number in self.numbers:
-            wanted = event is None or number >= event
-            if not leading and not wanted:
-                continue
-            found = self._read(number)
-            if found is None:
-                continue
-            if found.kind != ev.STEP:
-                assembler.add(found)
-                continue
-            leading = False
-            if wanted:
-                assembler.add(found)
-                assembler.finish()
-                return picture
+        wanted = 0 if event is None else int(np.searchsorted(self.numbers, event))
+        place = 0
+        try:
+            while place < len(self.numbers):
+                number = int(self.numbers[place])
+                found = self.file.event(number, assembler.tell)
+                place += 1
+                if found is None:
+                    continue
+                if found.kind != ev.STEP:
+                    assembler.add(found)
+                    if place < MAX_LEADING or place > wanted:
+                        continue
+                elif place > wanted:
+                    assembler.add(found)
+                    assembler.finish()
+                    return picture
+                # The creations at the beginning are done: on to what is wanted.
+                place = max(place, wanted)
+        except (TooMuchError, ReadError):
+            pass  # reading all of it will say what is wrong
         return None
 
     def index(
         self, progress: Progress | None = None, cancelled: Cancel | None = None
     ) -> None:
         """Fill the recording to the end of the file."""
-        assembler = ev.Assembler(self.recording, len(self.numbers))
-        for done, number in enumerate(self.numbers):
-            if done % BLOCK == 0:
-                if progress is not None:
-                    progress(done, len(self.numbers))
-                if cancelled is not None and cancelled():
-                    assembler.finish()
-                    raise CancelledError(
-                        f"indexing {self.path} was stopped at event {number}"
-                    )
-            event = read_event(self._events, number, assembler.tell)
-            if event is not None:
-                assembler.add(event)
+        recording, total = self.recording, len(self.numbers)
+        assembler = ev.Assembler(recording, total)
+        lost, done, stopped = 0, 0, ""
+        try:
+            for _, event in self.file.each(self.numbers, assembler.tell, cancelled):
+                if event is None:
+                    lost += 1
+                else:
+                    assembler.add(event)
+                done += 1
+                if progress is not None and done % BLOCK == 0:
+                    progress(done, total)
+        except TooMuchError:
+            stopped = _TOO_MUCH
+        except ReadError as error:
+            stopped = error.problem
         assembler.finish()
-        self.recording.complete = True
-        if progress is not None:
-            progress(len(self.numbers), len(self.numbers))
+        if cancelled is not None and done < total and not stopped:
+            raise CancelledError(f"indexing {self.path} was stopped at {done} events")
+        if stopped:
+            left = total - done
+            assembler.tell(f"{stopped}: {left} events were not read", "", "error")
+        elif progress is not None:
+            progress(total, total)
+        broken = any(p.severity == "error" for p in recording.problems)
+        recording.complete = not (lost or stopped or broken)
 
     def close(self) -> None:
         """Let go of the file."""
-        self._file.close()
+        self.file.close()
+
+
+_TOO_MUCH = "the file claims to hold far more than a file of its size can"

@@ -1,0 +1,98 @@
+"""A damaged file as libhdf5 would like to see it, without changing a byte of it.
+
+libhdf5 reads through this object: the file's own bytes, but for a superblock that says
+the true length and that nobody is writing, and for bytes that are thought on at the
+end. Used only in the child process, since a read may crash it.
+
+The superblock that is shown is always of version 0, which carries no checksum and may
+point to object headers of any version. Source: HDF5 File Format Specification 3.0,
+section II.A.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+from typing import TYPE_CHECKING
+
+from isoscope.core.recording.superdex.superblock import SIGNATURE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_UNDEFINED = (1 << 64) - 1
+
+
+def superblock(root: int, end: int) -> bytes:
+    """A superblock of version 0 [96 bytes] for a file of this root and length."""
+    head = SIGNATURE + bytes((0, 0, 0, 0, 0, 8, 8, 0))
+    head += struct.pack("<HHI", 4, 16, 0)
+    head += struct.pack("<4Q", 0, _UNDEFINED, end, _UNDEFINED)
+    return head + struct.pack("<QQII16x", 0, root, 0, 0)
+
+
+class Overlay(io.RawIOBase):
+    """The bytes of a file, with other ones at its beginning and after its end.
+
+    Parameters
+    ----------
+    path
+        The file.
+    root
+        Address of the root group's object header.
+    added
+        Bytes that follow the file's last one.
+    """
+
+    def __init__(self, path: str | Path, root: int, added: bytes = b"") -> None:
+        super().__init__()
+        self._descriptor = os.open(path, os.O_RDONLY)
+        self._size = os.fstat(self._descriptor).st_size
+        self._added = added
+        self._end = self._size + len(added)
+        self._head = superblock(root, self._end)
+        self._place = 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """Yes."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move the reading place."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._end}
+        self._place = base[whence] + offset
+        return self._place
+
+    def tell(self) -> int:
+        """Say the reading place."""
+        return self._place
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # h5py gives a memoryview
+        """Fill the buffer from the reading place; what is missing is zero."""
+        start, length = self._place, len(buffer)
+        content = self._bytes(start, length)
+        buffer[: len(content)] = content
+        # libhdf5 takes a short read for an error of this program: give it zeros, which
+        # no structure of its own is made of.
+        if len(content) < length:
+            buffer[len(content) :] = bytes(length - len(content))
+        self._place = start + length
+        return length
+
+    def _bytes(self, start: int, length: int) -> bytes:
+        stop = start + length
+        content = b""
+        if start < self._size:
+            content = os.pread(self._descriptor, min(stop, self._size) - start, start)
+        if stop > self._size:
+            skip = max(start - self._size, 0)
+            content += self._added[skip : stop - self._size]
+        if start < len(self._head):
+            head = self._head[start : start + length]
+            content = head + content[len(head) :]
+        return content

@@ -1,0 +1,116 @@
+"""Find the events of a file whose list of them is lost, as in a file that was cut.
+
+The list lies in a fractal heap: blocks of link messages (name and address) that were
+written all over the file as it grew, and an index over them that was written last.
+Where the index is gone the blocks are looked for by their signature. For what they
+list, groups are made up that libhdf5 can read, and every object is still read by
+libhdf5 itself.
+
+Source: HDF5 File Format Specification 3.0, sections III.G (fractal heap), IV.A.1.a
+(version 1 object header), IV.A.2 (link info, link and group info messages).
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from isoscope.core.recording.superdex.values import number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_BLOCK = b"FHDB"
+_BLOCK_HEAD = 4 + 1 + 8 + 4 + 4  # signature, version, heap, offset, checksum
+_MAX_EVENT = 1 << 32  # handles, which name actors, lie above
+GROUP_LINKS = 512  # links in one made-up group: it is searched from its start
+
+
+def find_events(path: str | Path) -> dict[int, int]:
+    """Event numbers and the addresses of their object headers, as far as found."""
+    heaps: dict[int, dict[int, int]] = defaultdict(dict)
+    with open(path, "rb") as file:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            size = len(view)
+            place = view.find(_BLOCK)
+            while place >= 0:
+                if view[place + 4 : place + 5] == b"\0" and place + _BLOCK_HEAD < size:
+                    (heap,) = struct.unpack_from("<Q", view, place + 5)
+                    for number, address in _links(view, place + _BLOCK_HEAD, size):
+                        heaps[heap].setdefault(number, address)
+                place = view.find(_BLOCK, place + len(_BLOCK))
+    return max(heaps.values(), key=len, default={})
+
+
+def _links(view: mmap.mmap, place: int, size: int) -> Iterator[tuple[int, int]]:
+    """The link messages that follow each other from here on."""
+    while place + 11 < size and view[place] == 1:
+        flags = view[place + 1]
+        place += 2
+        if flags & 0xE0 or (flags & 8 and view[place] != 0):
+            return
+        place += (1 if flags & 8 else 0) + (8 if flags & 4 else 0)
+        place += 1 if flags & 16 else 0
+        width = 1 << (flags & 3)
+        length = int.from_bytes(view[place : place + width], "little")
+        place += width
+        if not 0 < length <= 20 or place + length + 8 > size:
+            return
+        number = number_of(view[place : place + length].decode("latin-1"))
+        place += length
+        (address,) = struct.unpack_from("<Q", view, place)
+        place += 8
+        if number is None or number >= _MAX_EVENT or address >= size:
+            continue
+        if view[address] == 1 or view[address : address + 4] == b"OHDR":
+            yield number, address
+
+
+def made_up_groups(events: dict[int, int], at: int) -> tuple[bytes, int]:
+    """Object headers of groups that hold these events.
+
+    Parameters
+    ----------
+    events
+        Addresses by number.
+    at
+        The address that the first of the bytes will have.
+
+    Returns
+    -------
+    content
+        The headers.
+    root
+        Address of a group whose members ``"0"``, ``"1"``, … hold the events, by
+        ascending number, `GROUP_LINKS` each.
+    """
+    content = bytes(-at % 8)
+    groups: dict[int, int] = {}
+    ordered = sorted(events.items())
+    for start in range(0, len(ordered), GROUP_LINKS):
+        groups[len(groups)] = at + len(content)
+        content += _group(ordered[start : start + GROUP_LINKS])
+    root = at + len(content)
+    return content + _group(list(groups.items())), root
+
+
+def _group(links: list[tuple[int, int]]) -> bytes:
+    nowhere = b"\xff" * 8
+    messages = [
+        _message(0x0002, b"\0\0" + nowhere + nowhere),  # links are in this header
+        _message(0x000A, b"\0\0"),
+    ]
+    for number, address in links:
+        name = str(number).encode()
+        body = b"\1\0" + bytes((len(name),)) + name + struct.pack("<Q", address)
+        messages.append(_message(0x0006, body))
+    body = b"".join(messages)
+    return struct.pack("<BxHII4x", 1, len(messages), 1, len(body)) + body
+
+
+def _message(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 8)
+    return struct.pack("<HHB3x", kind, len(body), 0) + body

@@ -1,0 +1,271 @@
+"""One recording's file: opened as well as it can be, its events read one by one.
+
+A sound file is opened here, and plain values are read here. What may crash the HDF5
+library is read by another process (:mod:`.apart`): values that are not plain, all that
+needs the slow way, and every file that the library does not open by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+import h5py
+import numpy as np
+
+from isoscope.core.errors import ReadError
+from isoscope.core.recording.model import Problem
+from isoscope.core.recording.superdex.apart.process import Apart, ApartError, Deaths
+from isoscope.core.recording.superdex.diagnosis import condition
+from isoscope.core.recording.superdex.h5walk import (
+    H5_ERRORS,
+    NotPlainError,
+    plain_error,
+    read_event,
+)
+from isoscope.core.recording.superdex.listing import Listing, list_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from isoscope.core.recording.model import Severity
+    from isoscope.core.recording.source import Cancel
+    from isoscope.core.recording.superdex.apart.wire import Told
+    from isoscope.core.recording.superdex.diagnosis import Condition
+    from isoscope.core.recording.superdex.events import Event
+    from isoscope.core.recording.tracks import Int64Array
+
+_NAMES_SHOWN = 5
+
+
+class Tell(Protocol):
+    """Called with what is odd or lost: a message, a place in the file."""
+
+    def __call__(
+        self, message: str, where: str, severity: Severity = "warning"
+    ) -> None:
+        """List it."""
+        ...
+
+
+class EventFile:
+    """A recording's file.
+
+    Parameters
+    ----------
+    path
+        The file; opened read-only and without a lock.
+
+    Attributes
+    ----------
+    numbers
+        int64 [E]: the numbers of its events, ascending.
+    listing
+        The list of events with addresses, or None where this process must not read
+        the file (it is damaged, or somebody is writing it).
+    events
+        The group of events, or None likewise.
+    problems
+        What was wrong on opening.
+
+    Raises
+    ------
+    ReadError
+        If nothing in it can be read as a recording.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.numbers: Int64Array = np.empty(0, np.int64)
+        self.problems: list[Problem] = []
+        self.events: h5py.Group | None = None
+        self.listing: Listing | None = None
+        self._file: h5py.File | None = None
+        self._apart: Apart | None = None  # for reading one after the other
+        self._single: Apart | None = None  # for random access meanwhile
+        self._mode = "plain"
+        self._deaths = Deaths()
+        # Kept open for children, should the path lead elsewhere by then.
+        self._descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    # -- opening --------------------------------------------------------------------
+
+    def _open(self) -> None:
+        library = self._open_here()
+        state = condition(self.path, thorough=bool(library))
+        if library or state.writer is not None:
+            self._close_here()
+            self.numbers = self._open_apart(state, library)
+        if not len(self.numbers):
+            raise ReadError(
+                "opening",
+                self.path,
+                "the recording is empty: it has not one event",
+                where="/events",
+                remedy="step the scene while recording",
+            )
+
+    def _open_here(self) -> str:
+        """Open it in this process; returns what the library said if it can't."""
+        try:
+            self._file = file = h5py.File(self.path, "r", locking=False)
+            names = list(file)
+            if "events" in names:
+                link = file.get("events", getlink=True)
+                found = file["events"] if isinstance(link, h5py.HardLink) else None
+        except H5_ERRORS as error:
+            return plain_error(error)
+        if "events" not in names:
+            raise self._other(f"it has no group /events, but {_some(names)}")
+        if not isinstance(found, h5py.Group):
+            raise self._other("its /events is no group")
+        try:
+            self.listing = list_events(found.id)
+        except H5_ERRORS as error:
+            return plain_error(error)
+        self.events = found
+        self.numbers = self.listing.numbers
+        self._tell_list(self.listing.told)
+        return ""
+
+    def _other(self, what: str) -> ReadError:
+        return ReadError(
+            "opening",
+            self.path,
+            f"HDF5, but of other content: {what}",
+            remedy="a recording of SuperDex has its events there",
+        )
+
+    def _open_apart(self, state: Condition, library: str) -> Int64Array:
+        """Open it in another process, in the first mode that works."""
+        self.problems.clear()
+        for mode in _modes(state, sound=not library):
+            try:
+                self._apart = self._child(mode)
+            except ApartError as error:
+                library = library or str(error)
+                continue
+            self._mode = mode
+            break
+        if self._apart is None:
+            raise ReadError(
+                "opening", self.path, state.problem(library), remedy=state.remedy()
+            )
+        if state.writer is not None:
+            what = f"{state.writer} is still writing it: read as far as it is written"
+            self.problems.append(Problem(what))
+        elif library:
+            what = f"{state.problem(library)}; read what is left"
+            self.problems.append(Problem(what, severity="error"))
+        self._tell_list(self._apart.told)
+        return np.array(self._apart.numbers, np.int64)
+
+    def _child(self, mode: str) -> Apart:
+        return Apart(self.path, mode, self._deaths, self._descriptor)
+
+    def _tell_list(self, told: list[tuple[str, str, int]]) -> None:
+        for message, where, count in told:
+            self.problems.append(Problem(message, where, count, "error"))
+
+    # -- reading --------------------------------------------------------------------
+
+    def event(self, number: int, tell: Tell) -> Event | None:
+        """Read one event by random access; None, and told, if it can't be.
+
+        Raises
+        ------
+        ReadError
+            If another process is needed and can't read it either.
+        """
+        if self.events is not None:
+            try:
+                lost = partial(tell, severity="error")
+                return read_event(self.events, number, tell, lost=lost, plain_only=True)
+            except NotPlainError:
+                pass
+        try:
+            if self._single is None:
+                self._single = self._child(self._mode)
+            for _, event, told in self._single.read([number]):
+                _pass_on(told, tell)
+                return event
+        except ApartError as error:
+            raise ReadError(
+                "reading", self.path, str(error), where=_at(number)
+            ) from None
+        return None
+
+    def each(
+        self,
+        numbers: Sequence[int] | Int64Array,
+        tell: Tell,
+        cancelled: Cancel | None = None,
+    ) -> Iterator[tuple[int, Event | None]]:
+        """Read events the slow, safe way: number, and the event or None (and told).
+
+        Stops early where `cancelled` says so.
+
+        Raises
+        ------
+        ReadError
+            If they can't be read on.
+        """
+        try:
+            if self._apart is None:
+                self._apart = self._child(self._mode)
+            for number, event, told in self._apart.read(numbers, cancelled):
+                _pass_on(told, tell)
+                yield number, event
+        except ApartError as error:
+            raise ReadError("reading the events of", self.path, str(error)) from None
+
+    def _close_here(self) -> None:
+        self.events = self.listing = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def close(self) -> None:
+        """Let go of the file. May be called twice."""
+        self._close_here()
+        for apart in (self._apart, self._single):
+            if apart is not None:
+                apart.close()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _modes(state: Condition, *, sound: bool) -> list[str]:
+    """Ways to open the file in another process, the best first."""
+    modes = ["plain"] if sound else []
+    if state.block is None:
+        return modes
+    if state.block.marked_as_written:
+        modes.append("swmr")
+    if state.rooted:
+        modes.append("overlay")
+    return [*modes, "salvage"]
+
+
+def _pass_on(told: list[Told], tell: Tell) -> None:
+    for message, where, lost in told:
+        tell(message, where, "error" if lost else "warning")
+
+
+def _at(number: int) -> str:
+    return f"/events/{number}"
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_NAMES_SHOWN])
+    if len(names) > _NAMES_SHOWN:
+        return f"{shown} and {len(names) - _NAMES_SHOWN} more"
+    return shown or "nothing at all"
