@@ -52,7 +52,9 @@ class ReadError(IsoscopeError):
         self.remedy = remedy
         inside = f" at {where}" if where else ""
         ending = f"; {remedy}" if remedy else ""
-        super().__init__(f"{doing} {self.path}{inside}: {self.problem}{ending}")
+        super().__init__(
+            printable(f"{doing} {self.path}{inside}: {self.problem}{ending}")
+        )
 
 
 class CancelledError(IsoscopeError):
@@ -90,5 +92,9 @@ class MissingExtraError(IsoscopeError):
 
 def one_line(text: object) -> str:
     """Squeeze any text, a library's exception say, into one printable line."""
-    line = " ".join(str(text).split())
-    return "".join(c if c.isprintable() else "�" for c in line)
+    return printable(" ".join(str(text).split()))
+
+
+def printable(text: str) -> str:
+    """Replace what can't be printed on a line, such as the newline in a file's name."""
+    return "".join(c if c.isprintable() else "�" for c in text)

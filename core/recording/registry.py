@@ -8,6 +8,8 @@ never raises for a file of another kind) and ``open_source(path)``.
 from __future__ import annotations
 
 import importlib
+import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -75,19 +77,9 @@ def open_source(path: str | Path, format: str | None = None) -> Source:
     """
     path = Path(path)
     doing = "opening"
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-    except FileNotFoundError:
-        raise ReadError(doing, path, "no such file", remedy="check the path") from None
-    except IsADirectoryError:
-        raise ReadError(
-            doing, path, "this is a folder", remedy="name a recording file in it"
-        ) from None
-    except OSError as error:
-        raise ReadError(doing, path, error.strerror or str(error)) from None
+    head = _head(path)
     if format is not None:
-        return reader(format).open_source(path)
+        return _opened(reader(format), path)
     if not head:
         raise ReadError(
             doing,
@@ -98,13 +90,61 @@ def open_source(path: str | Path, format: str | None = None) -> Source:
     for key in READERS:
         module = reader(key)
         if module.sniff(path, head):
-            return module.open_source(path)
+            return _opened(module, path)
     raise ReadError(
         doing,
         path,
         f"not a recording ({_looks_like(head)})",
         remedy=f"formats that can be read: {', '.join(READERS)}",
     )
+
+
+def _opened(module: Reader, path: Path) -> Source:
+    try:
+        return module.open_source(path)
+    except OSError as error:  # it went away, or rights changed, a moment ago
+        problem = error.strerror or str(error)
+        raise ReadError("opening", path, problem) from None
+
+
+def _head(path: Path) -> bytes:
+    """The file's first bytes; raises ReadError where it is no file that can be read."""
+    doing = "opening"
+    try:
+        # A pipe or a device is not even opened: that may wait for ever, or do things.
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise ReadError(
+                doing, path, "this is a folder", remedy="name a recording file in it"
+            )
+        if not stat.S_ISREG(mode):
+            kind = next((k for test, k in _SPECIAL if test(mode)), "no ordinary file")
+            raise ReadError(
+                doing, path, f"this is {kind}", remedy="copy its content to a file"
+            )
+        with path.open("rb") as file:
+            return file.read(HEAD_BYTES)
+    except FileNotFoundError:
+        what = "no such file"
+        if path.is_symlink():
+            what = f"it is a link to {os.readlink(path)}, which is not there"
+        raise ReadError(doing, path, what, remedy="check the path") from None
+    except PermissionError:
+        raise ReadError(
+            doing, path, "you may not read it", remedy="ask its owner for permission"
+        ) from None
+    except OSError as error:
+        raise ReadError(doing, path, error.strerror or str(error)) from None
+    except ValueError as error:  # a NUL in the path
+        raise ReadError(doing, path, str(error), remedy="check the path") from None
+
+
+_SPECIAL = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 def load(
