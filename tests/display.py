@@ -41,11 +41,19 @@ def start() -> subprocess.Popen[bytes] | None:
         stderr=subprocess.DEVNULL,
     )
     os.close(write_end)
+    number = ""
     try:
-        ready, _, _ = select.select([read_end], [], [], START_S)
-        number = os.read(read_end, 16).decode().strip() if ready else ""
+        # The number and its newline are written apart, and the server dies if it
+        # can't write the second.
+        while not number.endswith("\n"):
+            ready, _, _ = select.select([read_end], [], [], START_S)
+            part = os.read(read_end, 16).decode() if ready else ""
+            if not part:
+                break
+            number += part
     finally:
         os.close(read_end)
+    number = number.strip()
     if not number:
         server.kill()
         server.wait()
