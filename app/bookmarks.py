@@ -14,10 +14,12 @@ import msgspec
 
 from isoscope.app.folders import data_dir, write_whole
 
+# msgspec looks the annotation up
+from isoscope.widgets.session import Bookmark  # noqa: TC001
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.widgets.session import Bookmark
 
 log = logging.getLogger(__name__)
 

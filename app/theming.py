@@ -85,8 +85,11 @@ class Theming(QObject):
         """``"dark"`` or ``"light"``; dark where the system doesn't say."""
         if self.choice != "system":
             return self.choice
-        light = self._hints.colorScheme() == Qt.ColorScheme.Light
-        return "light" if light else "dark"
+        return "light" if self.system_scheme() == Qt.ColorScheme.Light else "dark"
+
+    def system_scheme(self) -> Qt.ColorScheme:
+        """What the system asks for, as far as Qt knows."""
+        return self._hints.colorScheme()
 
     def choose(self, choice: ThemeChoice) -> None:
         """Use this theme, or follow the system, from now on."""

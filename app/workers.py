@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
+from isoscope.app.collector import Collector
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -103,6 +105,7 @@ class Workers(QObject):
         self._long = ThreadPoolExecutor(LONG_THREADS, "isoscope-long")
         self._jobs: list[Job[Any]] = []
         self._closed = False
+        self._collector = Collector(self)
         self.posted.connect(self._on_posted, Qt.ConnectionType.QueuedConnection)
 
     def start(
@@ -165,6 +168,7 @@ class Workers(QObject):
         self._long.shutdown(wait=False, cancel_futures=True)
         futures = [job.future for job in self._jobs if job.future is not None]
         ended = not wait(futures, timeout_s).not_done
+        self._collector.release()
         if ended:
             self._quick.shutdown(wait=True)
             self._long.shutdown(wait=True)

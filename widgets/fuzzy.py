@@ -7,8 +7,11 @@ blanks, are matched one by one, in any order.
 
 from __future__ import annotations
 
-_START, _WORD, _RUN, _GAP, _PLAIN = 12.0, 8.0, 6.0, -0.15, 1.0
 _BREAKS = " /._-:·"
+# What a character is worth in a run, and what the place of a run adds.
+_LETTER, _FIRST, _WORD, _HUMP, _WHOLE = 6.0, 12.0, 9.0, 5.0, 4.0
+_LATE = 0.15  # a match further on counts less
+_SCATTERED = 0.4  # of what the same letters were worth together
 
 
 def score(query: str, text: str) -> float | None:
@@ -28,35 +31,37 @@ def score(query: str, text: str) -> float | None:
 
 
 def _word_score(word: str, low: str, text: str) -> float | None:
-    whole = low.find(word)
-    if whole >= 0:
-        # The best place for it as a whole is where a word begins.
-        at = whole
-        while at >= 0 and not _begins_word(text, at):
-            at = low.find(word, at + 1)
-        at = whole if at < 0 else at
-        bonus = _START if at == 0 else _WORD if _begins_word(text, at) else 0.0
-        return bonus + _RUN * len(word) + _GAP * at
-    total, at, last = 0.0, -1, -1
+    at, together = low.find(word), None
+    while at >= 0:
+        found = _LETTER * len(word) + _place(text, at) - _LATE * at
+        end = at + len(word)
+        if _place(text, at) and (end == len(text) or text[end] in _BREAKS):
+            found += _WHOLE
+        together = found if together is None else max(together, found)
+        at = low.find(word, at + 1)
+    return together if together is not None else _scattered(word, low, text)
+
+
+def _scattered(word: str, low: str, text: str) -> float | None:
+    total, at, last = 0.0, -1, -2
     for letter in word:
         at = low.find(letter, at + 1)
         if at < 0:
             return None
-        if last >= 0 and at == last + 1:
-            total += 0.5 * _RUN
-        elif _begins_word(text, at):
-            total += 0.5 * _WORD
-        else:
-            total += _PLAIN + _GAP * (at - last - 1)
+        total += _LETTER if at == last + 1 else 0.5 * _place(text, at)
+        total -= _LATE * (at - last - 1)
         last = at
-    return total - _RUN  # scattered is always worse than the same letters together
+    return _SCATTERED * total - _LETTER
 
 
-def _begins_word(text: str, at: int) -> bool:
+def _place(text: str, at: int) -> float:
+    """What it is worth to begin here: at the front, at a word, at a hump of one."""
     if at == 0:
-        return True
+        return _FIRST
     before, here = text[at - 1], text[at]
-    return before in _BREAKS or (here.isupper() and before.islower())
+    if before in _BREAKS:
+        return _WORD
+    return _HUMP if here.isupper() and before.islower() else 0.0
 
 
 def best(query: str, texts: list[str], limit: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 from contextlib import contextmanager
@@ -125,6 +126,9 @@ def _run(
     net.install()
     workspace = Workspace(session, Workers(), settings)
     window = Window(workspace, theme)
+    # What lives as long as the program needn't be looked at by each collection.
+    gc.collect()
+    gc.freeze()
     try:
         if layout is not None:
             window.set_layout(layout)

@@ -42,9 +42,9 @@ class DockTitle(QFrame):
         self.setObjectName("dock_title")
         title = QLabel(panel.title)
         title.setObjectName("dock_name")
-        self._tabs = QHBoxLayout()
-        self._tabs.setSpacing(2)
-        self._buttons: list[QToolButton] = []
+        self._tab_row = QHBoxLayout()
+        self._tab_row.setSpacing(2)
+        self.tabs: list[QToolButton] = []
         self.subtitle = QLabel(panel.subtitle)
         self.subtitle.setObjectName("dim")
         panel.subtitle_changed.connect(self.subtitle.setText)
@@ -52,7 +52,7 @@ class DockTitle(QFrame):
         line.setContentsMargins(9, 0, 6, 0)
         line.setSpacing(10)
         line.addWidget(title)
-        line.addLayout(self._tabs)
+        line.addLayout(self._tab_row)
         line.addWidget(self.subtitle)
         line.addStretch()
         for tool in panel.title_tools():
@@ -69,17 +69,17 @@ class DockTitle(QFrame):
 
     def show_tabs(self, neighbours: list[tuple[str, str]]) -> None:
         """Name the other panels in this place: (key, title)."""
-        for old in self._buttons:
-            self._tabs.removeWidget(old)
+        for old in self.tabs:
+            self._tab_row.removeWidget(old)
             old.deleteLater()
-        self._buttons = []
+        self.tabs = []
         for key, text in neighbours:
             button = QToolButton()
             button.setText(text)
             button.setProperty("flat", True)
             button.clicked.connect(lambda _=False, key=key: self.tab_asked.emit(key))
-            self._tabs.addWidget(button)
-            self._buttons.append(button)
+            self._tab_row.addWidget(button)
+            self.tabs.append(button)
 
 
 class Dock(QDockWidget):

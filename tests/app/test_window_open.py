@@ -1,0 +1,273 @@
+"""Opening, failing, indexing, cancelling and closing documents in the window."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from isoscope.app import opening
+from isoscope.core.errors import CancelledError
+from isoscope.core.recording.registry import open_source
+from isoscope.widgets.session import FieldRef, Phase
+from tests.app.conftest import our_threads, settle
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+class Gated:
+    """A source whose index stops half-way until it is let on or cancelled."""
+
+    def __init__(self, path):
+        self.inner = open_source(path)
+        self.recording = self.inner.recording
+        self.event_count = self.inner.event_count
+        self.preview = self.inner.preview
+        self.half_way, self.go_on = threading.Event(), threading.Event()
+        self.closed = False
+
+    def index(self, progress=None, cancelled=None):
+        progress(10, 100)
+        self.half_way.set()
+        while not self.go_on.wait(0.01):
+            if cancelled():
+                raise CancelledError("stopped")
+        self.inner.index(progress, cancelled)
+
+    def close(self):
+        self.closed = True
+        self.inner.close()
+
+
+@pytest.fixture
+def gated(monkeypatch):
+    """The gated sources that were opened, instead of plain ones."""
+    made: list[Gated] = []
+
+    def make(path):
+        made.append(Gated(path))
+        return made[-1]
+
+    monkeypatch.setattr(opening, "open_source", make)
+    return made
+
+
+def drag(files):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(file)) for file in files])
+    return data
+
+
+def test_it_opens_on_a_recording_and_says_what_it_is(window):
+    assert window.session.active.phase is Phase.READY
+    assert window.session.clock.state.rows == 126
+    text = window.frame.sentence_bar.label.text
+    assert text.startswith("126 native steps over 2.4 s of CartPole: 1 articulated")
+    assert window.windowTitle().startswith("shared_cartpole_missed_restore.h5")
+
+
+def test_files_are_dropped_anywhere_on_the_window(make_window, recordings, qtbot):
+    window = make_window()
+    files = [recordings / "no_state.h5", recordings / "soft_body.h5"]
+    data, action = drag(files), Qt.DropAction.CopyAction
+    # Over a panel deep inside, which doesn't take drops itself.
+    target = window.panels["scene"]
+    at = QPointF(5, 5)
+    enter = QDragEnterEvent(
+        at.toPoint(), action, data, LEFT, Qt.KeyboardModifier.NoModifier
+    )
+    QApplication.sendEvent(target, enter)
+    assert enter.isAccepted()
+    assert window.frame.veil.isVisible()
+    drop = QDropEvent(at, action, data, LEFT, Qt.KeyboardModifier.NoModifier)
+    QApplication.sendEvent(window, drop)
+    assert not window.frame.veil.isVisible()
+    settle(window)
+    names = [document.name for document in window.session.documents]
+    assert sorted(names) == ["no_state.h5", "soft_body.h5"]
+    assert window.session.active.name == "soft_body.h5"
+
+
+def test_a_drag_of_text_is_not_taken(window):
+    data = QMimeData()
+    data.setText("hello")
+    enter = QDragEnterEvent(
+        QPointF(5, 5).toPoint(),
+        Qt.DropAction.CopyAction,
+        data,
+        LEFT,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    QApplication.sendEvent(window, enter)
+    assert not window.frame.veil.isVisible()
+
+
+def test_the_same_file_is_opened_once(window, recordings):
+    first = window.session.active
+    window.open_files([recordings / "no_state.h5"])
+    settle(window)
+    assert window.session.active is not first
+    window.open_files([first.source.recording.path])
+    settle(window)
+    assert window.session.active is first
+    assert len(window.session.documents) == 2
+
+
+def test_a_failed_open_is_told_in_the_bar_and_kept_as_a_document(window, recordings):
+    before = window.session.active
+    window.open_files([recordings / "killed.h5"])
+    settle(window)
+    bar = window.frame.message_bar
+    assert bar.isVisible()
+    assert bar.current.level == "error"
+    assert "killed.h5" in bar.text
+    assert "Traceback" not in bar.current.details
+    failed = next(d for d in window.session.documents if d.phase is Phase.FAILED)
+    assert failed.error == bar.current.text
+    assert failed.recording.problems
+    assert window.session.active is before
+    QTest.mouseClick(bar._dismiss, LEFT)
+    assert not bar.isVisible()
+
+
+def test_trying_again_replaces_the_failed_document(window, tmp_path, recordings):
+    path = tmp_path / "late.h5"
+    window.open_files([path])
+    settle(window)
+    assert "no such file" in window.frame.message_bar.text
+    path.write_bytes((recordings / "no_state.h5").read_bytes())
+    window.open_files([path])
+    settle(window)
+    named = [d for d in window.session.documents if d.name == "late.h5"]
+    assert [d.phase for d in named] == [Phase.READY]
+
+
+def test_it_is_usable_while_it_is_indexed_and_can_be_stopped(
+    make_window, recordings, gated, qtbot
+):
+    window = make_window()
+    window.open_files([recordings / "soft_body.h5"])
+    qtbot.waitUntil(lambda: bool(gated) and gated[0].half_way.is_set(), timeout=5000)
+    qtbot.waitUntil(lambda: window.session.active is not None, timeout=5000)
+    document = window.session.active
+    assert document.phase is Phase.INDEXING
+    assert len(document.recording) == 1  # the first step, before there is an index
+    bar = window.frame.sentence_bar
+    qtbot.waitUntil(lambda: bar.sentence.progress == 0.1, timeout=5000)
+    assert "10%" in bar.label.text
+    assert not window.settled()
+    QTest.mouseClick(bar.buttons["cancel"], LEFT)
+    qtbot.waitUntil(lambda: document.phase is Phase.STOPPED, timeout=5000)
+    assert gated[0].closed
+    assert "Stopped" in bar.label.text
+    assert window.frame.message_bar.current is None  # it is no error
+
+
+def test_reading_again_after_a_stop_reads_all(make_window, recordings, gated, qtbot):
+    window = make_window()
+    window.open_files([recordings / "soft_body.h5"])
+    qtbot.waitUntil(lambda: bool(gated) and gated[0].half_way.is_set(), timeout=5000)
+    qtbot.waitUntil(lambda: window.session.active is not None, timeout=5000)
+    window.workspace.cancel(window.session.active)
+    bar = window.frame.sentence_bar
+    qtbot.waitUntil(lambda: "reload" in bar.buttons, timeout=5000)
+    QTest.mouseClick(bar.buttons["reload"], LEFT)
+    qtbot.waitUntil(lambda: len(gated) == 2, timeout=5000)
+    gated[1].go_on.set()
+    settle(window)
+    assert len(window.session.active.recording) == 40
+    assert window.session.active.phase is Phase.READY
+
+
+def test_a_position_is_gone_to_as_soon_as_it_is_there(
+    make_window, recordings, gated, qtbot
+):
+    window = make_window()
+    window.open_files([recordings / "soft_body.h5"], at="native:30")
+    qtbot.waitUntil(lambda: bool(gated) and gated[0].half_way.is_set(), timeout=5000)
+    gated[0].go_on.set()
+    settle(window)
+    assert window.session.clock.row == 30
+
+
+def test_a_position_that_is_not_there_is_told(make_window, recordings):
+    window = make_window(recordings / "soft_body.h5")
+    window.open_files([recordings / "soft_body.h5"], at="native:4000")
+    settle(window)
+    assert "4000" in window.frame.message_bar.text
+    assert window.session.clock.row == 0
+
+
+def test_closing_while_indexing_leaves_no_thread(make_window, recordings, gated, qtbot):
+    window = make_window()
+    window.open_files([recordings / "soft_body.h5", recordings / "no_state.h5"])
+    qtbot.waitUntil(lambda: bool(gated) and gated[0].half_way.is_set(), timeout=5000)
+    window.close()
+    assert our_threads() == []
+    assert gated[0].closed
+    assert all(panel.released for panel in window.panels.values())
+
+
+def test_closing_a_document_drops_its_late_answer(
+    make_window, recordings, gated, qtbot
+):
+    window = make_window()
+    window.open_files([recordings / "soft_body.h5"])
+    qtbot.waitUntil(lambda: bool(gated) and gated[0].half_way.is_set(), timeout=5000)
+    qtbot.waitUntil(lambda: window.session.active is not None, timeout=5000)
+    document = window.session.active
+    window.actions_by_id["file.close"].trigger()
+    gated[0].go_on.set()
+    qtbot.waitUntil(lambda: gated[0].closed, timeout=5000)
+    qtbot.wait(50)
+    assert window.session.documents == []
+    assert document.phase is Phase.INDEXING  # nobody told it any more
+    assert window.frame.starting  # nothing is open: the start page
+
+
+def test_each_document_keeps_its_cursor_plots_and_hidden_actors(window, recordings):
+    first = window.session.active
+    window.session.clock.seek(50)
+    first.add_plot(FieldRef(1, "vcom"))
+    first.set_hidden(2, True)
+    window.open_files([recordings / "soft_body.h5"])
+    settle(window)
+    assert window.session.clock.row == 0
+    window.session.clock.seek(7)
+    window.actions_by_id["view.next_document"].trigger()
+    assert window.session.active is first
+    assert window.session.clock.row == 50
+    assert FieldRef(1, "vcom") in first.plots
+    assert first.hidden == {2}
+    window.actions_by_id["view.next_document"].trigger()
+    assert window.session.clock.row == 7
+
+
+def test_the_start_page_is_one_click_away_and_back(window):
+    QTest.mouseClick(window.frame.header.brand, LEFT)
+    page = window.frame.start_page
+    assert page.isVisible()
+    assert [row.accessibleName() for row in page.rows] == [
+        f"Open {window.session.active.source.recording.path}"
+    ]
+    QTest.mouseClick(page.back_button, LEFT)
+    assert not page.isVisible()
+
+
+def test_the_start_page_opens_recent_and_shipped_recordings(
+    make_window, window, recordings
+):
+    window.actions_by_id["file.close"].trigger()
+    page = window.frame.start_page
+    assert page.isVisible()
+    QTest.mouseClick(page.rows[0], LEFT)
+    settle(window)
+    assert window.session.active.name == "shared_cartpole_missed_restore.h5"
+    window.actions_by_id["file.close"].trigger()
+    QTest.mouseClick(page.shipped_button, LEFT)
+    settle(window)
+    assert window.session.clock.state.rows == 126
