@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -12,14 +13,16 @@ from isoscope.core.doctor import Check
 # Tells each module as it goes, so that a crash is pinned to the one that caused it.
 IMPORT = """
 import importlib, json, sys
+def tell(*said):
+    print({mark!r} + json.dumps(said), flush=True)
 for name in {modules!r}:
-    print(json.dumps([name, "begins"]), flush=True)
+    tell(name, "begins")
     try:
         importlib.import_module(name)
         said = ""
     except Exception as error:
         said = f"{{type(error).__name__}}: {{error}}"
-    print(json.dumps([name, said]), flush=True)
+    tell(name, said)
 """
 TIMEOUT_S = 90.0  # torch takes several seconds on a slow disk
 
@@ -90,32 +93,26 @@ def _import_failures(modules: list[str]) -> dict[str, str]:
     """What importing each module said, where it failed; one that crashes, also."""
     failures: dict[str, str] = {}
     left = list(modules)
+    mark = f"{secrets.token_hex(8)}:"  # none of what packages print on being imported
     while left:
-        done = probe.run_python(IMPORT.format(modules=left), TIMEOUT_S)
+        code = IMPORT.format(modules=left, mark=mark)
+        done = probe.run_python(code, TIMEOUT_S)
         begun = ""
         for line in done.out.splitlines():
-            module, said = _told(line)
-            if module not in left:
-                continue  # something that a package printed on being imported
+            _, marked, told = line.partition(mark)
+            if not marked:
+                continue
+            module, said = json.loads(told)
             if said == "begins":
                 begun = module
             else:
                 begun = ""
                 if said:
                     failures[module] = said
-        if done.ok:
-            break
         if not begun:
-            failures |= {module: done.why for module in left if module not in failures}
+            if mark not in done.out:  # not even the first was begun
+                failures |= dict.fromkeys(left, done.why)
             break
-        failures[begun] = done.why
+        failures[begun] = done.why or "it ends the process"
         left = left[left.index(begun) + 1 :]
     return failures
-
-
-def _told(line: str) -> tuple[str, str]:
-    try:
-        module, said = json.loads(line)
-    except (ValueError, TypeError):
-        return "", ""
-    return str(module), str(said)
