@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Int64Array
 
 _MAX_DIGITS = 18  # an int64 holds any such number
+_AT_ONCE = 1 << 16  # entries listed before other threads get a turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,47 +40,79 @@ class Listing:
 def list_events(events: h5g.GroupID) -> Listing:
     """List the events of this group, by hard links only.
 
+    The library is let go of now and then, so that another thread can read an event
+    while a million are listed.
+
     Raises
     ------
     RuntimeError or OSError
         From libhdf5, if the list is damaged.
     """
-    numbers: list[int] = []
-    addresses: list[int] = []
-    strange: list[str] = []
-    elsewhere: list[str] = []
+    names: list[bytes] = []
+    kinds = bytearray()
+    addresses = array("Q")
 
-    def take(name: bytes, link: h5l.LinkInfo) -> None:
+    def take(name: bytes, link: h5l.LinkInfo) -> bool | None:
         # Here for each of up to a million events: no more than needed.
-        digits = len(name)
-        if not name.isdigit() or digits > _MAX_DIGITS or (digits > 1 and name[0] == 48):
-            strange.append(name.decode("utf-8", "backslashreplace"))
-        elif link.type != h5l.TYPE_HARD:
-            elsewhere.append(name.decode())
-        else:
-            numbers.append(int(name))
-            addresses.append(link.u)
+        names.append(name)
+        addresses.append(link.u)
+        kinds.append(link.type)
+        return True if len(names) == _AT_ONCE else None
 
-    events.links.iterate(take, idx_type=h5.INDEX_NAME, info=True)
-    found = np.array(numbers, np.int64)
-    order = np.argsort(found, kind="stable")
-    sorted_numbers = found[order]
-    told = []
-    if elsewhere:
-        place = f"/events/{elsewhere[0]}"
-        told.append(
-            ("link that leads elsewhere was not followed", place, len(elsewhere))
+    numbers: list[Int64Array] = []
+    found: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
+    strange: list[bytes] = []
+    elsewhere: list[bytes] = []
+    more, start = True, 0
+    while more:
+        # In the order of the index itself: any other would be sorted anew each time.
+        more, start = events.links.iterate(
+            take, idx_type=h5.INDEX_NAME, order=h5.ITER_NATIVE, idx=start, info=True
         )
-    if strange:
-        told.append(
-            (
-                "entry whose name is no event number",
-                f"/events/{strange[0]}",
-                len(strange),
-            )
-        )
-    told += missing(sorted_numbers)
-    return Listing(sorted_numbers, np.array(addresses, np.uint64)[order], told)
+        part = _numbers(names)
+        numbered = part >= 0
+        hard = np.frombuffer(kinds, np.uint8) == h5l.TYPE_HARD
+        if not numbered.all():
+            strange += [names[i] for i in np.flatnonzero(~numbered)]
+        if not hard.all():
+            elsewhere += [names[i] for i in np.flatnonzero(numbered & ~hard)]
+        numbers.append(part[numbered & hard])
+        found.append(np.array(addresses, np.uint64)[numbered & hard])
+        names, kinds, addresses = [], bytearray(), array("Q")
+    unsorted = np.concatenate(numbers)
+    order = np.argsort(unsorted, kind="stable")
+    told = [
+        *_told("link that leads elsewhere was not followed", elsewhere),
+        *_told("entry whose name is no event number", strange),
+        *missing(unsorted[order]),
+    ]
+    return Listing(unsorted[order], np.concatenate(found)[order], told)
+
+
+def _numbers(names: list[bytes]) -> Int64Array:
+    """The numbers that these are the names of; -1 for "01", "x" and the like."""
+    text = np.array(names, np.bytes_)
+    try:
+        numbers: Int64Array = text.astype(np.int64)
+    except (ValueError, OverflowError):
+        return np.array([_number(name) for name in names], np.int64)
+    if len(names) and not (numbers.astype(text.dtype) == text).all():
+        return np.array([_number(name) for name in names], np.int64)
+    return numbers
+
+
+def _number(name: bytes) -> int:
+    if not name.isdigit() or len(name) > _MAX_DIGITS or (name[:1] == b"0" != name):
+        return -1
+    return int(name)
+
+
+def _told(message: str, names: list[bytes]) -> list[tuple[str, str, int]]:
+    """What to tell of these entries, if there are any."""
+    if not names:
+        return []
+    first = names[0].decode("utf-8", "backslashreplace")
+    return [(message, f"/events/{first}", len(names))]
 
 
 def missing(numbers: Int64Array) -> list[tuple[str, str, int]]:
