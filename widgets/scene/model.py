@@ -1,0 +1,163 @@
+"""What the scene knows between two pictures: shapes, survey, overlays. No Qt, no GL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.widgets.scene.ghosts import ghost_state
+from isoscope.widgets.scene.palette import actor_colours
+from isoscope.widgets.scene.picture import Picture, ball, picture_of
+from isoscope.widgets.scene.resolve import resolve
+from isoscope.widgets.scene.shapes import NO_SHAPES, Shapes, extend
+from isoscope.widgets.scene.state import NOTHING, Intent, Overlay, SceneState
+from isoscope.widgets.scene.survey import Survey, survey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.tracks import Array
+    from isoscope.widgets.theme import Tokens
+
+# A growing recording is looked at anew when it has grown by this factor.
+_LOOK_AGAIN = 4
+
+
+class SceneModel:
+    """One recording as the scene sees it."""
+
+    def __init__(self) -> None:
+        self.recording: Recording | None = None
+        self.shapes: Shapes = NO_SHAPES
+        self.survey = Survey()
+        self.state: SceneState = NOTHING
+        self.overlays: tuple[Overlay, ...] = ()
+        self.colour_hook: Callable[[int, int], str | None] | None = None
+        self._overlay = 0  # which of them is shown; their number for none
+        self._surveyed_rows = 0
+        self._colours: list[str] = []
+        self._coloured: tuple[Shapes, Tokens] | None = None
+        self._others: dict[int, tuple[Recording, Shapes]] = {}
+
+    # -- what is shown ----------------------------------------------------------------
+
+    def follow(self, recording: Recording | None, *, look_again: bool = False) -> bool:
+        """Show this recording, or take in what it has grown by.
+
+        Parameters
+        ----------
+        look_again
+            Whether to survey it even if it hasn't grown much.
+
+        Returns
+        -------
+        bool
+            Whether the survey is new, so that a camera nobody has moved may follow it.
+        """
+        if recording is not self.recording:
+            self.recording = recording
+            self.shapes = NO_SHAPES
+            self._surveyed_rows = 0
+        if recording is None:
+            self.survey = Survey()
+            return False
+        self.shapes = extend(self.shapes, list(recording.actors))
+        rows = len(recording)
+        new = rows >= _LOOK_AGAIN * self._surveyed_rows or (
+            look_again and rows != self._surveyed_rows
+        )
+        if rows and new:
+            self.survey = survey(recording, self.shapes)
+            self._surveyed_rows = rows
+            return True
+        return False
+
+    def picture(self, row: int, intent: Intent, tokens: Tokens) -> Picture:
+        """Resolve this row; `state` is what came out."""
+        recording = self.recording
+        overlay = self.overlay
+        if recording is None:
+            self.state = NOTHING
+        else:
+            self.state = resolve(recording, self.shapes, row, intent)
+        ghosts = []
+        if recording is not None and overlay is not None:
+            ghosts = [
+                (
+                    ghost,
+                    ghost_state(
+                        recording, self.shapes, ghost, intent.hidden, self._shapes_of
+                    ),
+                )
+                for ghost in overlay.ghosts
+            ]
+        colours = [self.colour(i, row, tokens) for i in range(len(self.shapes))]
+        return picture_of(
+            self.shapes,
+            self.survey,
+            self.state,
+            intent,
+            colours,
+            tokens,
+            overlay,
+            ghosts,
+        )
+
+    def colour(self, actor: int, row: int, tokens: Tokens) -> str:
+        """The colour of an actor in a row: the hook's or, without, its usual one."""
+        if self.colour_hook is not None and self.shapes[actor].moving:
+            chosen = self.colour_hook(actor, row)
+            if chosen is not None:
+                return chosen
+        key = (self.shapes, tokens)
+        if self._coloured != key:
+            self._coloured = key
+            self._colours = actor_colours(self.shapes, tokens)
+        return self._colours[actor]
+
+    def _shapes_of(self, recording: Recording) -> Shapes:
+        found = self._others.get(id(recording))
+        known = found[1] if found is not None else NO_SHAPES
+        shapes = extend(known, list(recording.actors))
+        # Holding the recording too keeps its id from being given to another one.
+        self._others[id(recording)] = (recording, shapes)
+        return shapes
+
+    # -- overlays ---------------------------------------------------------------------
+
+    @property
+    def overlay(self) -> Overlay | None:
+        """The overlay that is shown, or None."""
+        shown = self._overlay < len(self.overlays)
+        return self.overlays[self._overlay] if shown else None
+
+    def set_overlays(self, overlays: tuple[Overlay, ...]) -> None:
+        """Offer these, and show the first."""
+        self.overlays = overlays
+        self._overlay = 0
+        self._others.clear()
+
+    def cycle_overlay(self) -> bool:
+        """Show the next one and, after the last, none; whether there is any."""
+        if not self.overlays:
+            return False
+        self._overlay = (self._overlay + 1) % (len(self.overlays) + 1)
+        return True
+
+    # -- where things are -------------------------------------------------------------
+
+    def box_of(self, actor: int | None) -> tuple[Array, Array]:
+        """Corners [3] of the box to frame: this actor's, or the whole recording's."""
+        found = []
+        if actor is not None and actor < len(self.shapes):
+            family = (actor, *self.shapes.links.get(actor, ()))
+            least = 0.02 * self.survey.size_m
+            found = [ball(self.shapes, self.state, i, least) for i in family]
+        balls = [b for b in found if b is not None]
+        if not balls:
+            return self.survey.low, self.survey.high
+        low = np.min([centre - radius for centre, radius in balls], axis=0)
+        high = np.max([centre + radius for centre, radius in balls], axis=0)
+        return low, high

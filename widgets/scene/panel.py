@@ -1,0 +1,374 @@
+"""The Scene panel: the recording in three dimensions at the cursor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from isoscope.core.errors import one_line
+from isoscope.widgets.panel import Panel
+from isoscope.widgets.scene.camera import Camera, first_camera, look_along
+from isoscope.widgets.scene.caption import caption_of
+from isoscope.widgets.scene.draw import support
+from isoscope.widgets.scene.ghosts import side_by_side
+from isoscope.widgets.scene.model import SceneModel
+from isoscope.widgets.scene.pick import pick
+from isoscope.widgets.scene.state import Intent, Overlay
+from isoscope.widgets.scene.toolbar import SceneToolbar
+from isoscope.widgets.session import Document, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from PySide6.QtGui import QShowEvent
+
+    from isoscope.core.recording.tracks import Array
+    from isoscope.widgets.scene.state import Ghost
+    from isoscope.widgets.scene.view import SceneView
+    from isoscope.widgets.session import Session
+
+_PICK_BARE = 0.03  # of the scene's size: how near a click must be to a cross
+_GROUND_NOTE = (
+    "The file has no mesh and no normal for {names}: drawn as a horizontal plane "
+    "(across gravity) through its origin."
+)
+_GRID_NOTE = "The recording has no ground: the grid is only there to show distances."
+
+
+class ScenePanel(Panel):
+    """Actors, contacts and trails at the cursor, with a camera to fly through them.
+
+    Without OpenGL it says what is missing, and everything else goes on.
+    """
+
+    key: ClassVar[str] = "scene"
+    title: ClassVar[str] = "Scene"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self.model = SceneModel()
+        self.contacts_shown = True
+        self.trails_shown = False
+        self.wireframe = False
+        self._document: Document | None = None
+        self._cameras: WeakKeyDictionary[Document, Camera] = WeakKeyDictionary()
+        self._box = QVBoxLayout(self)
+        self._box.setContentsMargins(0, 0, 0, 0)
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._refresh)
+        self._view: SceneView | None = None
+        self.setMinimumSize(QSize(160, 120))
+        problem = support.missing()
+        if problem:
+            self._explain(problem)
+        else:
+            self._build()
+        self.observe(session.active_changed, self._activated)
+        self.observe(session.clock.changed, self._schedule)
+        self.observe(session.selection_changed, self._schedule)
+        self.apply_theme()
+        self._activated(session.active)
+
+    # -- commands ---------------------------------------------------------------------
+
+    def frame_selection(self) -> None:
+        """Look at the selected actor or, without one, at everything."""
+        document = self._document
+        self._frame(document.selection.actor if document is not None else None)
+
+    def frame_all(self) -> None:
+        """Look at everything that moves, over the whole recording."""
+        self._frame(None)
+
+    def toggle_contacts(self) -> None:
+        """Show contact points and force arrows, or not."""
+        self.contacts_shown = not self.contacts_shown
+        self._schedule()
+
+    def toggle_trails(self) -> None:
+        """Show trails, or not."""
+        self.trails_shown = not self.trails_shown
+        self._schedule()
+
+    def toggle_wireframe(self) -> None:
+        """Show edges only, or solid bodies."""
+        self.wireframe = not self.wireframe
+        self._schedule()
+
+    def cycle_overlay(self) -> None:
+        """Show the next overlay and, after the last, none; nothing without any."""
+        if self.model.cycle_overlay():
+            self._schedule()
+
+    def look_along(self, axis: int, sign: int) -> None:
+        """Look along a world axis (0 to 2), from its positive or negative end."""
+        if self._view is not None:
+            control = self._view.control
+            control.touched = True
+            control.fly(look_along(control.camera, axis, sign))
+
+    def set_overlays(self, overlays: Sequence[Overlay]) -> None:
+        """Offer these overlays and show the first; see `cycle_overlay`."""
+        self.model.set_overlays(tuple(overlays))
+        self._schedule()
+
+    def set_ghosts(
+        self, ghosts: Sequence[Ghost], name: str = "ghosts", here: str = ""
+    ) -> None:
+        """Show these ghosts together; none takes them away.
+
+        Parameters
+        ----------
+        name, here
+            See `Overlay`.
+        """
+        overlay = Overlay(name, tuple(ghosts), here)
+        self.set_overlays([overlay] if ghosts else [])
+
+    def set_side_by_side(
+        self, entries: Sequence[tuple[int, str, str]], here: str = ""
+    ) -> None:
+        """Show these rows' states beside the present one: (row, label, colour) each."""
+        overlay = side_by_side(entries, self.model.survey, here)
+        self.set_overlays([overlay] if entries else [])
+
+    def set_actor_colours(self, hook: Callable[[int, int], str | None] | None) -> None:
+        """Colour what moves by a function of (actor index, row), say by environment.
+
+        It gives ``"#rrggbb"``, or None for the actor's usual colour.
+        """
+        self.model.colour_hook = hook
+        self._schedule()
+
+    def actor_colour(self, actor: int) -> str:
+        """The colour that an actor has at the cursor, for other panels to use too."""
+        if actor >= len(self.model.shapes):
+            return self.tokens.dim
+        return self.model.colour(actor, self.session.clock.row, self.tokens)
+
+    # -- what the window asks ---------------------------------------------------------
+
+    def settled(self) -> bool:
+        """Whether the present state is what was drawn; true where nothing is seen."""
+        if self._view is None or self.visibleRegion().isEmpty():
+            return True
+        return not self._soon.isActive() and self._view.settled()
+
+    def grab_image(self) -> Array | None:
+        """What OpenGL drew: uint8 [height, width, 3]; None without OpenGL."""
+        return self._view.image() if self._view is not None else None
+
+    def release(self) -> None:
+        """Disconnect from everything and let go of the graphics card."""
+        self._leave()
+        self._soon.stop()
+        super().release()
+        if self._view is not None:
+            self._view.close_canvas()
+
+    def apply_theme(self) -> None:
+        """Take the theme's colours."""
+        tokens = self.tokens
+        if self._view is not None:
+            self._view.set_tokens(tokens)
+            self.toolbar.apply(tokens)
+        else:
+            self.setStyleSheet(
+                f"ScenePanel{{background:{tokens.scene_top};}}"
+                f"#scene-missing{{color:{tokens.dim};}}"
+            )
+        self._schedule()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Catch up with what changed while it was hidden."""
+        super().showEvent(event)
+        self._schedule()
+
+    # -- building ---------------------------------------------------------------------
+
+    def _build(self) -> None:
+        # Late, since it imports vispy's OpenGL.
+        from isoscope.widgets.scene.view import SceneView
+
+        view = SceneView(self, self._make_toolbar)
+        self._view = view
+        self._box.addWidget(view)
+        self.setFocusProxy(view)
+        view.clicked.connect(self._clicked)
+        view.double_clicked.connect(self._double_clicked)
+        view.gizmo.picked.connect(self.look_along)
+        view.resized.connect(self._first_view)
+        view.failed.connect(self._drawing_failed, Qt.ConnectionType.QueuedConnection)
+
+    def _make_toolbar(self, parent: QWidget) -> SceneToolbar:
+        commands = {
+            "frame": self.frame_selection,
+            "contacts": self.toggle_contacts,
+            "trails": self.toggle_trails,
+            "wireframe": self.toggle_wireframe,
+            "overlay": self.cycle_overlay,
+        }
+        self.toolbar = SceneToolbar(parent, lambda key: commands[key]())
+        return self.toolbar
+
+    def _explain(self, problem: str) -> None:
+        """Say what is missing instead of a picture."""
+        text = (
+            f"<b>No 3D view</b><br><br>{problem}<br><br>"
+            f"On Debian and Ubuntu it needs the packages<br>{support.PACKAGES}.<br>"
+            "<code>isoscope doctor</code> checks this machine.<br><br>"
+            "Timeline, signals and inspector work without it."
+        )
+        label = QLabel(text, self)
+        label.setObjectName("scene-missing")
+        label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        label.setWordWrap(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._box.addWidget(label)
+
+    def _drawing_failed(self, reason: str) -> None:
+        view = self._view
+        if view is None:
+            return
+        self._view = None
+        view.close_canvas()
+        self._box.removeWidget(view)
+        view.hide()
+        view.deleteLater()
+        self._explain(f"Drawing failed: {one_line(reason)[:200]}")
+        self.apply_theme()
+
+    # -- following the session --------------------------------------------------------
+
+    def _activated(self, document: object) -> None:
+        self._leave()
+        found = document if isinstance(document, Document) else None
+        self._document = found
+        self.model.set_overlays(())
+        if found is not None:
+            self.observe(found.grown, self._schedule)
+            self.observe(found.hidden_changed, self._schedule)
+            self.observe(found.analysed, self._schedule)
+            self.observe(found.phase_changed, self._schedule)
+        self.model.follow(None)
+        if self._view is not None:
+            control = self._view.control
+            kept = self._cameras.get(found) if found is not None else None
+            control.stop()
+            control.touched = kept is not None
+            if kept is not None:
+                control.jump(kept)
+        self._schedule()
+
+    def _leave(self) -> None:
+        document = self._document
+        if document is None:
+            return
+        for signal in (
+            document.grown,
+            document.hidden_changed,
+            document.analysed,
+            document.phase_changed,
+        ):
+            self.unobserve(signal, self._schedule)
+        if self._view is not None and self._view.control.touched:
+            self._cameras[document] = self._view.control.camera
+
+    def _schedule(self, *_: object) -> None:
+        # Once an event loop's turn, however much changed in it.
+        if self._view is not None and self.isVisible():
+            self._soon.start()
+
+    def _refresh(self) -> None:
+        view, document = self._view, self._document
+        if view is None:
+            return
+        recording = document.recording if document is not None else None
+        ready = document is not None and document.phase is not Phase.INDEXING
+        if self.model.follow(recording, look_again=ready):
+            self._first_view()
+        intent = self._intent()
+        picture = self.model.picture(self.session.clock.row, intent, self.tokens)
+        model = self.model
+        view.empty.setText("" if document is not None else "Nothing is open")
+        caption = caption_of(
+            model.shapes, model.state, intent, model.overlay, len(model.overlays)
+        )
+        self._show_tools()
+        view.show_picture(
+            model.shapes,
+            model.survey,
+            picture,
+            caption,
+            wire=self.wireframe,
+            forces=bool(np.isfinite(model.state.contacts.forces).any()),
+        )
+
+    def _first_view(self) -> None:
+        """Choose the camera, as long as the user hasn't."""
+        if self._view is None or self._view.control.touched:
+            return
+        survey = self.model.survey
+        self._view.control.jump(
+            first_camera(survey.low, survey.high, survey.up, self._view.aspect)
+        )
+
+    def _intent(self) -> Intent:
+        document = self._document
+        if document is None:
+            return Intent()
+        return Intent(
+            hidden=frozenset(document.hidden),
+            selected=document.selection.actor,
+            contacts=self.contacts_shown,
+            trails=self.trails_shown,
+        )
+
+    def _show_tools(self) -> None:
+        tools, model = self.toolbar, self.model
+        tools.set_checked("contacts", self.contacts_shown)
+        tools.set_checked("trails", self.trails_shown)
+        tools.set_checked("wireframe", self.wireframe)
+        tools.set_shown("overlay", bool(model.overlays))
+        recorded = model.state.contacts.recorded or not self.contacts_shown
+        note = "" if recorded else "No contacts were recorded up to here."
+        tools.set_note("contacts", note)
+        grounds = [model.shapes[i].name for i in model.survey.grounds]
+        tools.set_note(
+            "frame",
+            _GROUND_NOTE.format(names=", ".join(grounds)) if grounds else _GRID_NOTE,
+        )
+
+    # -- the mouse --------------------------------------------------------------------
+
+    def _under(self, x: float, y: float) -> int | None:
+        if self._view is None:
+            return None
+        origin, direction = self._view.control.camera.ray(x, y)
+        model = self.model
+        reach = _PICK_BARE * model.survey.size_m
+        return pick(model.shapes, model.state, origin, direction, reach)
+
+    def _clicked(self, x: float, y: float) -> None:
+        self.session.select(self._under(x, y))
+
+    def _double_clicked(self, x: float, y: float) -> None:
+        actor = self._under(x, y)
+        if actor is not None:
+            self._frame(actor)
+
+    def _frame(self, actor: int | None) -> None:
+        if self._view is None:
+            return
+        low, high = self.model.box_of(actor)
+        control = self._view.control
+        control.touched = actor is not None or control.touched
+        control.fly(
+            control.camera.framed(np.array(low), np.array(high), self._view.aspect)
+        )

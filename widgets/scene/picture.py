@@ -1,0 +1,206 @@
+"""From a resolved state to the numbers that are uploaded. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.widgets.scene import marks
+from isoscope.widgets.scene.palette import linear, rgb
+from isoscope.widgets.scene.shapes import Kind
+from isoscope.widgets.scene.state import DRAWN, Pose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoscope.core.recording.tracks import Array
+    from isoscope.widgets.scene.marks import Strokes
+    from isoscope.widgets.scene.shapes import Shapes
+    from isoscope.widgets.scene.state import Ghost, Intent, Overlay, SceneState
+    from isoscope.widgets.scene.survey import Survey
+    from isoscope.widgets.theme import Tokens
+
+FADED = 0.35
+_HEAD_PART = 0.022  # of the scene's size: an arrow's head
+_BARE_PART = 0.03  # of the scene's size: a cross' arm
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """One state: transforms [n, 3, 4], linear colours [n, 4], deformed surfaces."""
+
+    transforms: Array
+    colours: Array
+    surfaces: Mapping[int, Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorldText:
+    """A text beside a place [3] in the world."""
+
+    text: str
+    colour: str
+    place: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """Everything that is drawn.
+
+    Attributes
+    ----------
+    live, ghosts
+        The present state and the others.
+    lines, through
+        Strokes among the bodies, and those that shine through them.
+    chosen
+        Actors that an outline is drawn around.
+    texts
+        Labels in the world.
+    """
+
+    live: Placed
+    ghosts: tuple[Placed, ...]
+    lines: Strokes
+    through: Strokes
+    chosen: tuple[int, ...]
+    texts: tuple[WorldText, ...]
+
+
+def metres_per_newton(survey: Survey) -> float:
+    """How long force arrows are; the same over the whole recording."""
+    return marks.ARROW_PART * survey.size_m / survey.force_n if survey.force_n else 0.0
+
+
+def picture_of(
+    shapes: Shapes,
+    survey: Survey,
+    state: SceneState,
+    intent: Intent,
+    colours: Sequence[str],
+    tokens: Tokens,
+    overlay: Overlay | None = None,
+    ghosts: Sequence[tuple[Ghost, SceneState]] = (),
+) -> Picture:
+    """The picture of this state.
+
+    Parameters
+    ----------
+    colours
+        ``"#rrggbb"`` by actor index.
+    overlay
+        What the ghosts belong to.
+    ghosts
+        Each ghost with the state it shows.
+    """
+    head = _HEAD_PART * survey.size_m
+    lines = [
+        marks.trail_strokes(state.trails, colours),
+        marks.link_strokes(state, tokens.dim),
+        marks.rod_strokes(shapes, state, colours),
+        marks.bare_strokes(shapes, state, colours, _BARE_PART * survey.size_m),
+    ]
+    texts = []
+    here = _crown(shapes, state, survey.up) if overlay is not None else None
+    if overlay is not None and overlay.here and here is not None:
+        texts.append(WorldText(overlay.here, tokens.text, here[1]))
+    placed = []
+    through = [
+        marks.contact_strokes(
+            state.contacts, tokens.contact, metres_per_newton(survey), head
+        )
+    ]
+    for ghost, seen in ghosts:
+        if seen.row < 0:
+            continue
+        placed.append(_placed_ghost(seen, ghost))
+        crown = _crown(shapes, seen, survey.up)
+        if crown is None:
+            continue
+        if ghost.label:
+            texts.append(WorldText(ghost.label, ghost.colour, crown[1]))
+        if ghost.arrow and here is not None:
+            through.append(
+                marks.arc(crown[0], here[0], survey.up, tokens.error, 1.6 * head)
+            )
+    return Picture(
+        live=Placed(state.transforms, _shades(state, colours), state.deformed),
+        ghosts=tuple(placed),
+        lines=marks.joined(lines),
+        through=marks.joined(through),
+        chosen=_chosen(shapes, intent),
+        texts=tuple(texts),
+    )
+
+
+def _shades(state: SceneState, colours: Sequence[str]) -> Array:
+    """Linear colours [n, 4]; alpha says whether the actor is drawn, and how firmly."""
+    out = np.zeros((len(state.poses), 4))
+    if len(out):
+        srgb = np.array([rgb(colour) for colour in colours[: len(out)]])
+        out[:, :3] = linear(srgb)
+    out[np.isin(state.poses, DRAWN), 3] = 1.0
+    out[state.poses == Pose.NOT_RECORDED, 3] = FADED
+    return out
+
+
+def _placed_ghost(state: SceneState, ghost: Ghost) -> Placed:
+    tint = np.zeros((len(state.poses), 4))
+    tint[:, :3] = linear(rgb(ghost.colour))
+    tint[state.drawn, 3] = ghost.alpha
+    return Placed(state.transforms, tint, state.deformed)
+
+
+def _chosen(shapes: Shapes, intent: Intent) -> tuple[int, ...]:
+    chosen = intent.selected
+    if chosen is None or chosen >= len(shapes):
+        return ()
+    return (chosen, *shapes.links.get(chosen, ()))
+
+
+def _crown(shapes: Shapes, state: SceneState, up: Array) -> tuple[Array, Array] | None:
+    """Middle [3] of the moving actors, and the place [3] above them for a label."""
+    centres, tops = [], []
+    for shape in shapes.all:
+        if not shape.moving or shape.kind is Kind.ROOT:
+            continue
+        found = ball(shapes, state, shape.index)
+        if found is None:
+            continue
+        centres.append(found[0])
+        tops.append(_top(shapes, state, shape.index, up))
+    if not centres:
+        return None
+    middle = np.mean(centres, axis=0)
+    return middle, middle + (max(tops) - float(middle @ up)) * up
+
+
+def _top(shapes: Shapes, state: SceneState, actor: int, up: Array) -> float:
+    """How high a drawn actor reaches along the up axis [m]."""
+    surface = state.deformed.get(actor)
+    if surface is not None:
+        return float((surface @ up).max())
+    placed, mesh = state.transforms[actor], shapes[actor].mesh
+    height = float(placed[:, 3] @ up)
+    if mesh is None:
+        return height
+    low, high = mesh.positions.min(axis=0), mesh.positions.max(axis=0)
+    along = up @ placed[:, :3]
+    return height + float(np.maximum(along * low, along * high).sum())
+
+
+def ball(
+    shapes: Shapes, state: SceneState, actor: int, least_m: float = 0.0
+) -> tuple[Array, float] | None:
+    """Centre [3] and radius [m] of a ball around a drawn actor, or None."""
+    if actor >= len(state.poses) or state.poses[actor] not in DRAWN:
+        return None
+    surface = state.deformed.get(actor)
+    if surface is not None:
+        low, high = surface.min(axis=0), surface.max(axis=0)
+        return (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, least_m)
+    centre, radius = shapes[actor].sphere
+    placed = state.transforms[actor]
+    return placed[:, :3] @ centre + placed[:, 3], max(radius, least_m)

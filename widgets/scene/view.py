@@ -1,0 +1,237 @@
+"""The picture with what lies over it: the canvas, corners, labels, camera control."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from isoscope.widgets.scene.caption import Caption, nice, quantity
+from isoscope.widgets.scene.control import CameraControl
+from isoscope.widgets.scene.corners import AxisGizmo, CaptionLabel, Legend, WorldLabel
+from isoscope.widgets.scene.draw.canvas import Canvas
+from isoscope.widgets.scene.draw.look import look_of
+from isoscope.widgets.scene.draw.presenter import Presenter
+from isoscope.widgets.scene.draw.stage import Viewport
+from isoscope.widgets.scene.draw.surroundings import grid_spacing
+from isoscope.widgets.scene.picture import metres_per_newton
+from isoscope.widgets.scene.shapes import NO_SHAPES, Shapes
+from isoscope.widgets.scene.survey import Survey
+from isoscope.widgets.theme import DARK, Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtGui import QResizeEvent
+
+    from isoscope.core.recording.tracks import Array
+    from isoscope.widgets.scene.picture import Picture, WorldText
+
+_MARGIN = 12
+_ARROW_PX = 90.0  # the most that the legend's arrow may be long
+
+
+class SceneView(QWidget):
+    """Shows one picture after another; resolves nothing itself.
+
+    Parameters
+    ----------
+    parent
+        The panel.
+    toolbar
+        Made by the caller; put into the upper right corner.
+    """
+
+    painted = Signal()
+    clicked = Signal(float, float)
+    double_clicked = Signal(float, float)
+    failed = Signal(str)
+    resized = Signal()
+
+    def __init__(self, parent: QWidget, toolbar: Callable[[QWidget], QWidget]) -> None:
+        super().__init__(parent)
+        self._shapes: Shapes = NO_SHAPES
+        self._survey = Survey()
+        self._tokens: Tokens = DARK
+        self._look = look_of(DARK)
+        self._wire = self._forces = False
+        self._picture: Picture | None = None
+        self._presented: Picture | None = None
+        self._wanted = self._drawn = 0  # generations of what is to be seen
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._presenter = Presenter()
+        self._canvas = self._make_canvas()
+        self.control = CameraControl(self._canvas.widget, self)
+        self.control.moved.connect(self._camera_moved)
+        self.control.clicked.connect(self.clicked)
+        self.control.double_clicked.connect(self.double_clicked)
+        self.caption = CaptionLabel(self)
+        self.legend = Legend(self)
+        self.gizmo = AxisGizmo(self)
+        self.empty = QLabel(self)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.toolbar = toolbar(self)
+        self._labels: list[tuple[WorldLabel, Array]] = []
+        self._label_texts: tuple[WorldText, ...] = ()
+
+    # -- what is shown ----------------------------------------------------------------
+
+    @property
+    def canvas_widget(self) -> QWidget:
+        """The widget that takes the mouse and the keys."""
+        return self._canvas.widget
+
+    @property
+    def aspect(self) -> float:
+        """Width over height."""
+        return self.width() / max(self.height(), 1)
+
+    def set_tokens(self, tokens: Tokens) -> None:
+        """Take a theme's colours."""
+        self._tokens = tokens
+        self._look = look_of(tokens)
+        self.empty.setStyleSheet(f"color:{tokens.dim};")
+
+    def show_picture(
+        self,
+        shapes: Shapes,
+        survey: Survey,
+        picture: Picture,
+        caption: Caption,
+        *,
+        wire: bool,
+        forces: bool,
+    ) -> None:
+        """Show this one from the next frame on; `forces` says whether it has arrows."""
+        self._forces = forces
+        self._shapes, self._survey, self._picture = shapes, survey, picture
+        self._wire = wire
+        self.caption.show_caption(caption, self._tokens)
+        self._make_labels(picture.texts)
+        self._dress()
+        self.repaint_later()
+
+    def repaint_later(self) -> None:
+        """Draw a frame when Qt finds the time."""
+        self._wanted += 1
+        self._canvas.update()
+
+    def settled(self) -> bool:
+        """Whether what is to be seen is what was drawn."""
+        return self._drawn == self._wanted and not self.control.moving
+
+    def image(self) -> Array:
+        """What is drawn, without what lies over it: uint8 [height, width, 3]."""
+        return self._canvas.image()
+
+    def close_canvas(self) -> None:
+        """Let go of the graphics card."""
+        self.control.stop()
+        self._canvas.close()
+
+    # -- the canvas -------------------------------------------------------------------
+
+    def _make_canvas(self) -> Canvas:
+        canvas = Canvas(self, self._draw, self.failed.emit)
+        canvas.lost.connect(self._renew_canvas)
+        self._layout.addWidget(canvas.widget)
+        self.setFocusProxy(canvas.widget)
+        return canvas
+
+    def _renew_canvas(self) -> None:
+        """Begin anew when Qt took the OpenGL context away, as when a dock floats."""
+        old = self._canvas
+        old.close()
+        self._layout.removeWidget(old.widget)
+        old.widget.hide()
+        old.widget.deleteLater()
+        # Before the new canvas, which may paint at once.
+        self._presenter = Presenter()
+        self._presented = None
+        self._canvas = self._make_canvas()
+        self._canvas.widget.lower()
+        self._canvas.widget.show()
+        self.control.watch(self._canvas.widget)
+        self.repaint_later()
+
+    def _draw(self, width: int, height: int, scale: float) -> None:
+        # Several environments side by side would be several viewports here, each with
+        # a presenter of its own.
+        picture = self._picture
+        if picture is not None and picture is not self._presented:
+            self._presenter.present(self._shapes, picture, self._survey.centre)
+            self._presented = picture
+        self._presenter.draw(
+            Viewport(0, 0, width, height, scale),
+            self.control.camera,
+            self._look,
+            self._survey,
+            wire=self._wire,
+        )
+        if self._drawn != self._wanted:
+            self._drawn = self._wanted
+            QTimer.singleShot(0, self, self.painted.emit)
+
+    def _camera_moved(self) -> None:
+        self._dress()
+        self.repaint_later()
+
+    # -- what lies over it ------------------------------------------------------------
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Keep the corners in the corners."""
+        super().resizeEvent(event)
+        self.resized.emit()
+        self._dress()
+
+    def _dress(self) -> None:
+        camera = self.control.camera
+        self.gizmo.show_camera(camera, self._tokens)
+        self._show_scales()
+        width, height = self.width(), self.height()
+        self.caption.move(_MARGIN, _MARGIN)
+        self.legend.move(_MARGIN, height - self.legend.height() - _MARGIN + 4)
+        size = self.gizmo.SIZE
+        self.gizmo.move(width - size - 4, height - size - 4)
+        self.toolbar.move(width - self.toolbar.width() - 8, 8)
+        self.empty.setGeometry(0, 0, width, height)
+        clip = camera.projection(self.aspect) @ camera.view()
+        taken: list[QRect] = []
+        for label, place in self._labels:
+            label.follow(clip, place, QSize(width, height), taken)
+
+    def _show_scales(self) -> None:
+        camera, survey = self.control.camera, self._survey
+        fine, strength = grid_spacing(camera.distance)
+        spacing = fine if strength > 0.5 else 10 * fine
+        per_newton = metres_per_newton(survey)
+        picture = self._picture
+        force, arrow_px = "", 0.0
+        if per_newton and self._forces:
+            per_metre = self.height() / (
+                2 * camera.distance * float(np.tan(camera.field_of_view / 2))
+            )
+            newtons = nice(_ARROW_PX / (per_newton * per_metre))
+            arrow_px = newtons * per_newton * per_metre
+            force = quantity(newtons, "N")
+        self.legend.show_scales(
+            f"grid {quantity(spacing, 'm')}", force, arrow_px, self._tokens
+        )
+        self.legend.setVisible(picture is not None and len(self._shapes) > 0)
+
+    def _make_labels(self, texts: tuple[WorldText, ...]) -> None:
+        same = [(t.text, t.colour) for t in texts] == [
+            (t.text, t.colour) for t in self._label_texts
+        ]
+        if not same:
+            for label, _ in self._labels:
+                label.deleteLater()
+            made = [WorldLabel(self, t.text, t.colour, self._tokens) for t in texts]
+        else:
+            made = [label for label, _ in self._labels]
+        self._labels = [(m, t.place) for m, t in zip(made, texts, strict=True)]
+        self._label_texts = texts
