@@ -70,12 +70,17 @@ def number_of(name: str) -> int | None:
 
 
 def plain_name(name: str | bytes) -> str:
-    """A name that can be printed and stored: bytes that are not UTF-8 are escaped."""
+    """A name that can be printed and stored: what is not, is written as an escape."""
     if isinstance(name, str):
-        if name.isascii():
+        if name.isprintable():
             return name
         name = name.encode("utf-8", "surrogateescape")
-    return name.decode("utf-8", "backslashreplace")
+    text = name.decode("utf-8", "backslashreplace")
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def storable(value: object) -> tuple[dict[str, Array], str]:
