@@ -106,9 +106,18 @@ def gravity_marks(gravity: Array) -> Marks:
         float64 [T, 3]; NaN where unknown. An unknown value is no change: the next
         known one is compared with the last known before it.
     """
-    known = np.flatnonzero(np.isfinite(gravity).all(axis=1))
-    values = gravity[known]
-    changed = np.flatnonzero((values[1:] != values[:-1]).any(axis=1)) + 1
+    values, known = gravity, np.arange(len(gravity))
+    there = np.isfinite(gravity[:, 0])
+    for axis in (1, 2):
+        there &= np.isfinite(gravity[:, axis])
+    if not there.all():
+        known = np.flatnonzero(there)
+        values = gravity[known]
+    # Column by column: a million rows are looked at as a recording grows.
+    differs = values[1:, 0] != values[:-1, 0]
+    for axis in (1, 2):
+        differs |= values[1:, axis] != values[:-1, axis]
+    changed = np.flatnonzero(differs) + 1
     before, after = values[changed - 1], values[changed]
 
     def text(index: int) -> str:

@@ -42,7 +42,7 @@ def owner_lane(labels: Labels) -> Lane:
 
 
 def environment_lanes(labels: Labels) -> list[Lane]:
-    """A lane for each environment, in order of their numbers, and one for unknown.
+    """A lane for what is unknown, if anything is, then one for each environment.
 
     An environment's control step is an item from its first native step to the next
     control step's: the environment is in it, or waits in it, all that time. The rows
@@ -56,14 +56,14 @@ def environment_lanes(labels: Labels) -> list[Lane]:
     order = np.argsort(small, kind="stable").astype(np.int64)
     grouped = env[order]
     cuts = np.flatnonzero(np.diff(grouped)) + 1
-    lanes = [
+    unknown = np.flatnonzero(env < 0).astype(np.int64)
+    # Ahead of the others, so that it is in sight however many there are.
+    lanes = [_unknown(unknown)] if len(unknown) else []
+    lanes += [
         _environment(int(env[rows[0]]), rows, labels)
         for rows in np.split(order, cuts)
         if env[rows[0]] >= 0
     ]
-    unknown = np.flatnonzero(env < 0).astype(np.int64)
-    if len(unknown):
-        lanes.append(_unknown(unknown))
     return lanes
 
 

@@ -129,9 +129,9 @@ class View:
         return replace(self, first=first)._inside()
 
     def columns(self, scale: float = 1.0) -> Columns:
-        """The rows under each pixel, with `scale` columns a pixel."""
+        """The rows under each pixel, with about `scale` columns a pixel."""
         count = max(round(self.width * scale), 1)
-        step = self.per_px / scale
+        step = self.width * self.per_px / count  # so that the last one ends the view
         edges = np.floor(self.first + np.arange(count + 1) * step + 1e-9)
         edges = edges.astype(np.int64)
         start = edges[:-1]

@@ -97,6 +97,11 @@ class Canvas(QWidget):
         return self._layout
 
     @property
+    def axis_kind(self) -> TimeKind:
+        """Which time the ruler tells."""
+        return self._axis.kind
+
+    @property
     def stale(self) -> bool:
         """Whether something is still to be painted."""
         return self._stale

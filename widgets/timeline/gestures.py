@@ -258,8 +258,8 @@ class Gestures(QObject):
         canvas = self._canvas
         row = whole(canvas.frame()).row_at(x - canvas.place.left)
         view = canvas.view
-        half = view.width * view.per_px / 2
-        canvas.set_view(view.spanning(row - half, row + half))
+        away = row + 0.5 - (view.first + view.last) / 2
+        canvas.set_view(view.panned(away / view.per_px))
 
     def _drag_loop(self, x: float) -> None:
         rows = loop_rows(self._clock.state)

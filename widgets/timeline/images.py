@@ -38,12 +38,18 @@ def owner_image(
 ) -> Array:
     """The ribbon: a column under which several environments stepped shows each."""
     bits = rows.union.over(columns.start, columns.stop)
+    lost = bits >= UNKNOWN_OWNER
+    if lost.any() and columns.row_px < 2 * unit:  # one such row is seen all the same
+        for k in range(1, 2 * unit):
+            bits[k:][lost[:-k]] |= UNKNOWN_OWNER
+        lost = bits >= UNKNOWN_OWNER
     index = _stripes(height)[bits].T
     image = np.where(bits > 0, colours.owners[index], 0).astype(np.uint32)
-    unknown = (index == OWNER_COLOURS) & (bits > 0)
-    if unknown.any():
-        bare = unknown & ~hatched(height, len(columns), unit)
-        image[bare] = 0
+    inner = lost.copy()  # too narrow a stretch is no place for hatching
+    inner[1:] &= lost[:-1]
+    inner[:-1] &= lost[1:]
+    unknown = inner & (index == OWNER_COLOURS)
+    image[unknown & ~hatched(height, len(columns), unit)] = 0
     _set_apart(image, columns, unit)
     return image
 
@@ -141,7 +147,12 @@ def _stripes(height: int) -> Array:
     table = np.zeros((2 * UNKNOWN_OWNER, height), np.uint8)
     for bits in range(1, len(table)):
         present = [b for b in range(OWNER_COLOURS + 1) if bits >> b & 1]
-        table[bits] = [present[y * len(present) // height] for y in range(height)]
+        high = height
+        if bits > UNKNOWN_OWNER:  # beside known owners, the unknown one has a third
+            present = present[:-1]
+            high -= height // 3
+            table[bits, high:] = OWNER_COLOURS
+        table[bits, :high] = [present[y * len(present) // high] for y in range(high)]
     return table
 
 

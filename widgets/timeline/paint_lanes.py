@@ -8,10 +8,11 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainterPath, QPen, QPolygonF
 
-from isoscope.core.timeline.model import SEVERITY_SHAPES, LaneKind, Shape
+from isoscope.core.timeline.model import NO_ROWS, SEVERITY_SHAPES, LaneKind, Shape
 from isoscope.widgets.timeline import images
 from isoscope.widgets.timeline.frame import LEFT_MIDDLE, colour, draw_pixels, small
 from isoscope.widgets.timeline.glyphs import draw_border, draw_glyph
+from isoscope.widgets.timeline.palette import argb
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
@@ -26,7 +27,7 @@ MARK_EVERY_PX = 4  # marks closer than this are drawn as the most important of t
 BORDER_EVERY_PX = 3
 ARC_EVERY_PX = 2
 CROWDED_PX = 14  # marks closer than this on average are only notches
-NOTCH_PX = 4.0
+NOTCH_PX = 3.0
 NUMBER_FROM_PX = 20.0
 BORDERS = (Shape.RESET, Shape.EPISODE)
 
@@ -62,13 +63,17 @@ def _paint_lane(
             QRectF(target.left(), target.bottom() - 1, target.width(), 1),
             colour(frame.theme.border),
         )
+    leaders = _leaders(frame, placed)
+    crowded = len(leaders) * CROWDED_PX > frame.view.width
     pixels = _pixels(frame, placed, columns)
     if pixels is not None:
-        _paint_taint(frame, placed, columns, pixels)
+        _hatch_taint(frame, placed, columns, pixels)
+        if crowded:
+            leaders = _notch(frame, placed, columns, pixels, leaders)
         draw_pixels(painter, pixels, target)
     if lane.kind is LaneKind.ITEMS:
         _paint_numbers(painter, frame, placed)
-    _paint_marks(painter, frame, placed)
+    _paint_marks(painter, frame, placed, leaders)
 
 
 def _pixels(frame: Frame, placed: Placed, columns: Columns) -> Array | None:
@@ -86,7 +91,7 @@ def _pixels(frame: Frame, placed: Placed, columns: Columns) -> Array | None:
     return images.steps_image(lane.rows, columns, height, frame.colours, unit)
 
 
-def _paint_taint(frame: Frame, placed: Placed, columns: Columns, pixels: Array) -> None:
+def _hatch_taint(frame: Frame, placed: Placed, columns: Columns, pixels: Array) -> None:
     lane = placed.lane
     if lane.kind not in (LaneKind.ITEMS, LaneKind.OWNER) or lane.actor is not None:
         return
@@ -122,35 +127,48 @@ def _paint_numbers(painter: QPainter, frame: Frame, placed: Placed) -> None:
         painter.drawText(box, LEFT_MIDDLE, str(number))
 
 
-def _paint_marks(painter: QPainter, frame: Frame, placed: Placed) -> None:
+def _leaders(frame: Frame, placed: Placed) -> Int64Array:
+    # Marks to draw, the least important first, so that no other is covered by them.
     marks = placed.lane.marks
     if not len(marks):
-        return
+        return NO_ROWS
     pixel = MARK_EVERY_PX if placed.lane.kind is LaneKind.EVENTS else BORDER_EVERY_PX
     leaders = marks.leaders(_row_edges(frame, pixel))
-    crowded = len(leaders) * CROWDED_PX > frame.view.width
-    # the least important first, so that none of the others is covered
-    for i in leaders[np.argsort(marks.shapes[leaders], kind="stable")]:
+    return leaders[np.argsort(marks.shapes[leaders], kind="stable")]
+
+
+def _notch(
+    frame: Frame, placed: Placed, columns: Columns, pixels: Array, leaders: Int64Array
+) -> Int64Array:
+    # Crowded resets are notches, as pixels; what is left is still to be painted.
+    marks = placed.lane.marks
+    shapes = marks.shapes[leaders]
+    plain = shapes <= Shape.EPISODE
+    at = np.searchsorted(columns.stop, marks.rows[leaders[plain]], "right")
+    at = at[at < len(columns)]
+    high = max(round(NOTCH_PX * frame.scale), 1)
+    ink = frame.theme.dim if placed.lane.kind is LaneKind.STEPS else frame.theme.text
+    for k in range(frame.unit):
+        pixels[:high, np.minimum(at + k, len(columns) - 1)] = argb(ink)
+    return leaders[~plain]
+
+
+def _paint_marks(
+    painter: QPainter, frame: Frame, placed: Placed, leaders: Int64Array
+) -> None:
+    marks = placed.lane.marks
+    for i in leaders:
         shape = Shape(int(marks.shapes[i]))
         row = int(marks.rows[i])
         if shape in BORDERS:
             x = max(frame.x_of(row), frame.layout.left + 1)
             top, bottom = placed.top - 1, placed.bottom + 1
-            if crowded:
-                notch = QRectF(round(x) - 0.5, top, 1, NOTCH_PX)
-                painter.fillRect(notch, colour(frame.theme.text))
-            else:
-                draw_border(painter, shape, x, top, bottom, frame.theme)
+            draw_border(painter, shape, x, top, bottom, frame.theme)
             continue
-        x = frame.x_mid(row)
         y = placed.middle
         if placed.lane.kind is LaneKind.STEPS:
             y = placed.bottom - 4 if shape is Shape.ZERO else placed.top + 2
-            if crowded and shape is Shape.TINY:
-                notch = QRectF(round(x) - 0.5, placed.top - 1, 1, NOTCH_PX)
-                painter.fillRect(notch, colour(frame.theme.dim))
-                continue
-        draw_glyph(painter, shape, x, y, frame.theme)
+        draw_glyph(painter, shape, frame.x_mid(row), y, frame.theme)
 
 
 def _paint_arcs(painter: QPainter, frame: Frame) -> None:

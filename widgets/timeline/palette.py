@@ -63,20 +63,21 @@ class Palette:
 
     def fill(self, env: int | None) -> Fill:
         """The pixels of an environment's items; None is a neutral lane."""
-        theme = self.theme
-        if env is None:
-            colour = mix(theme.dim, theme.accent, 0.35)
-        else:
-            colour = theme.environment(env)
-        held = mix(colour, theme.panel, HELD)
-        return Fill(
-            active=argb(colour),
-            held=argb(held),
-            pale=argb(mix(colour, theme.panel, PALE)),
-            line=argb(colour),
-            ink_active=_legible(colour, theme),
-            ink_held=_legible(held, theme),
-        )
+        return _fill(self.theme, None if env is None else self.theme.environment(env))
+
+
+@lru_cache(maxsize=64)
+def _fill(theme: Tokens, colour: str | None) -> Fill:
+    colour = colour or mix(theme.dim, theme.accent, 0.35)
+    held = mix(colour, theme.panel, HELD)
+    return Fill(
+        active=argb(colour),
+        held=argb(held),
+        pale=argb(mix(colour, theme.panel, PALE)),
+        line=argb(colour),
+        ink_active=_legible(colour, theme),
+        ink_held=_legible(held, theme),
+    )
 
 
 def luminance(colour: str) -> float:
@@ -103,7 +104,7 @@ def palette(theme_name: str) -> Palette:
     """The pixels of the theme of this name."""
     theme = tokens(theme_name)
     owners = [argb(theme.environment(e)) for e in range(OWNER_COLOURS)]
-    owners.append(argb(mix(theme.dim, theme.panel, 0.55)))
+    owners.append(argb(mix(theme.dim, theme.panel, 0.3)))
     looks = {
         0: theme.panel,
         StepLook.USUAL: mix(theme.dim, theme.panel, 0.45),

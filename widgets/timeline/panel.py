@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 
     from isoscope.core.clock import ClockState
+    from isoscope.core.timeline.view import View
     from isoscope.widgets.session import Document, Session
 
 NOTHING_OPEN = (
@@ -57,6 +58,7 @@ class TimelinePanel(Panel):
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._document: Document | None = None
         self._extras: WeakKeyDictionary[Document, TimelineExtras] = WeakKeyDictionary()
+        self._views: WeakKeyDictionary[Document, tuple[View, int]] = WeakKeyDictionary()
         self.canvas = Canvas(self)
         self.gestures = Gestures(self.canvas, session.clock)
         self._legend = Legend()
@@ -159,6 +161,7 @@ class TimelinePanel(Panel):
             self._legend.show_entries([])
             self._tell()
             return
+        self._on_axis()
         begin = time.perf_counter()
         timeline = timeline_of(
             document.recording,
@@ -178,6 +181,10 @@ class TimelinePanel(Panel):
 
     def _activate(self, document: Document | None) -> None:
         old, self._document = self._document, document
+        if old is not None:
+            self._views.pop(old, None)
+            if not self.canvas.fitted:
+                self._views[old] = (self.canvas.view, self.canvas.scrolled)
         for other, add in ((old, False), (document, True)):
             if other is None:
                 continue
@@ -192,6 +199,11 @@ class TimelinePanel(Panel):
         self.rebuild()
         self.canvas.set_state(self.session.clock.state)
         self.canvas.fit()
+        kept = self._views.get(document) if document is not None else None
+        if kept is not None:
+            self.canvas.set_scroll(kept[1])
+            view = self.canvas.view
+            self.canvas.set_view(kept[0].resized(view.width, view.rows))
 
     def _on_grown(self, _rows: int) -> None:
         if not self._grow.isActive():
@@ -208,6 +220,8 @@ class TimelinePanel(Panel):
 
     def _on_axis(self) -> None:
         axis = self.session.clock.axis
+        if self._grow.isActive() and axis.kind is self.canvas.axis_kind:
+            return  # it only grew; the lanes and the ruler follow together
         self.canvas.set_axis(axis if len(axis) else NO_AXIS)
         self._tell()
 
