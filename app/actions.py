@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 
-from isoscope.widgets.keys import ACTIONS, Action
+from isoscope.widgets.keys import ACTIONS, BY_ID, Action
 from isoscope.widgets.keys_page import key_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from PySide6.QtWidgets import QWidget
-
-Handler = "Callable[[], object]"
 
 
 class Actions:
@@ -42,19 +40,37 @@ class Actions:
         wrong = {row.id for row in rows} ^ set(handlers)
         if wrong:
             raise LookupError(f"actions without a row or handler: {sorted(wrong)}")
-        self._actions = {row.id: self._make(owner, row, handlers) for row in rows}
+        context = Qt.ShortcutContext.WindowShortcut
+        self._actions = {
+            row.id: self._make(owner, row, handlers[row.id], context) for row in rows
+        }
+
+    def bind(
+        self, panel: QWidget, handlers: Mapping[str, Callable[[], object]]
+    ) -> None:
+        """Add actions whose keys act while this panel has the focus."""
+        context = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        for id, handler in handlers.items():
+            self._actions[id] = self._make(panel, BY_ID[id], handler, context)
+
+    def __contains__(self, id: str) -> bool:
+        """Whether there is an action of this id."""
+        return id in self._actions
 
     def _make(
-        self, owner: QWidget, row: Action, handlers: Mapping[str, Callable[[], object]]
+        self,
+        owner: QWidget,
+        row: Action,
+        handler: Callable[[], object],
+        context: Qt.ShortcutContext,
     ) -> QAction:
         action = QAction(row.text, owner)
         action.setShortcuts([QKeySequence(key) for key in row.keys])
-        action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+        action.setShortcutContext(context)
         action.setAutoRepeat(row.repeats)
         action.setCheckable(row.kind == "check")
         keys = f" ({key_text(row.keys[0])})" if row.keys else ""
         action.setToolTip(row.about + keys)
-        handler = handlers[row.id]
         action.triggered.connect(lambda _checked=False: handler())
         owner.addAction(action)
         return action

@@ -121,13 +121,11 @@ class Workspace:
         return document
 
     def _take_in_failed(self, path: Path, error: BaseException) -> Document:
-        before = self.session.active
         text = self._tell(error, f"opening {path}")
         document = Document(NoSource(path, text))
         document.phase, document.error = Phase.FAILED, text
-        self.session.add(document)
-        if before is not None:
-            self.session.activate(before)
+        # What is looked at stays in view.
+        self.session.add(document, activate=self.session.active is None)
         self.settings.drop_recent(path)
         return document
 

@@ -183,7 +183,15 @@ ACTIONS: tuple[Action, ...] = (
         Action("scene.down", "Fly down", ("Q",), kind="held"),
         Action("scene.up", "Fly up", ("E",), kind="held"),
         Action("scene.fast", "Fly faster", ("Shift",), kind="held"),
-        Action("scene.frame", "Frame everything, or the selected actor", ("F",)),
+        Action(
+            "scene.frame",
+            "Frame the selected actor",
+            ("F",),
+            "Look at the selected actor or, without one, at everything",
+        ),
+        Action("scene.contacts", "Contacts on or off"),
+        Action("scene.trails", "Trails on or off"),
+        Action("scene.wireframe", "Wireframe on or off"),
         scope="scene",
     ),
 )

@@ -68,6 +68,7 @@ class KeysPage(Overlay):
             for heading, rows in blocks_here:
                 label = QLabel(heading)
                 label.setObjectName("keys_heading")
+                label.setIndent(0)
                 column.addWidget(label)
                 column.addLayout(_rows(rows))
             column.addStretch()

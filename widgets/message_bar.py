@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 NOTE_FOR_MS = 6000
 KEPT_AT_MOST = 50
-DETAILS_LINES = 9
+DETAILS_LINES = 10
+DETAILS_EDGE_PX = 12
 
 
 class MessageBar(QFrame):
@@ -173,9 +174,11 @@ class MessageBar(QFrame):
         self._place.setText(f"{self._at + 1} of {len(self.messages)}")
         self._older.setEnabled(self._at > 0)
         self._newer.setEnabled(self._at < len(self.messages) - 1)
-        self._details.setPlainText(message.details or message.text)
-        height = self._details.fontMetrics().lineSpacing()
-        self._details.setFixedHeight(DETAILS_LINES * height)
+        details = message.details or message.text
+        self._details.setPlainText(details)
+        lines = min(details.count("\n") + 2, DETAILS_LINES)
+        spacing = self._details.fontMetrics().lineSpacing()
+        self._details.setFixedHeight(lines * spacing + DETAILS_EDGE_PX)
         foldable = bool(message.details) or len(message.text) > 60
         self._unfold.setVisible(foldable)
         if not foldable:

@@ -159,6 +159,12 @@ class Document:
             self.plots.remove(ref)
             self.plots_changed.emit()
 
+    def set_plots(self, refs: list[FieldRef]) -> None:
+        """Plot exactly these fields, in this order."""
+        if refs != self.plots:
+            self.plots = list(dict.fromkeys(refs))
+            self.plots_changed.emit()
+
     def set_bookmarks(self, bookmarks: list[Bookmark]) -> None:
         """Replace the bookmarks, sorted by row."""
         self.bookmarks = sorted(bookmarks, key=lambda b: (b.row, b.name))
@@ -182,12 +188,13 @@ class Session:
         self.theme = "dark"
         self.clock.changed.connect(self._remember_cursor)
 
-    def add(self, document: Document) -> None:
-        """Take in a document and make it the active one."""
+    def add(self, document: Document, *, activate: bool = True) -> None:
+        """Take in a document and make it the active one, unless told not to."""
         self.documents.append(document)
         document.grown.connect(self._on_grown)
         self.added.emit(document)
-        self.activate(document)
+        if activate:
+            self.activate(document)
 
     def remove(self, document: Document) -> None:
         """Let a document go; the next one becomes active."""

@@ -93,6 +93,7 @@ class StartPage(QWidget):
         drop.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._heading = QLabel("Recent")
         self._heading.setObjectName("keys_heading")
+        self._heading.setIndent(0)
         self.rows: list[RecentRow] = []
         self._recent = QVBoxLayout()
         self._recent.setSpacing(2)

@@ -63,6 +63,10 @@ class DockTitle(QFrame):
             lambda at: self.menu_asked.emit(self.mapToGlobal(at))
         )
 
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """As high as every other, whatever tools are in it."""
+        return QSize(super().sizeHint().width(), self.height())
+
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """As narrow as the panel below it may be."""
         return QSize(80, self.height())

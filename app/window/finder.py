@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from isoscope.app.actions import bound
 from isoscope.app.links import is_link
 from isoscope.app.settings import THEME_CHOICES
 from isoscope.core.errors import IsoscopeError
@@ -66,13 +65,14 @@ class Finder:
         window = self.window
         entries = []
         for row in ACTIONS:
-            if not bound(row) or row.id == "view.palette":
+            if row.id not in window.actions_by_id or row.id == "view.palette":
                 continue
             action = window.actions_by_id[row.id]
             if action.isEnabled():
                 keys = key_text(row.keys[0]) if row.keys else ""
                 text = row.text.removesuffix("…")
-                entries.append(Entry(text, "command", action.trigger, keys))
+                kind = "command" if row.scope == "everywhere" else row.scope
+                entries.append(Entry(text, kind, action.trigger, keys))
         for layout in window.layouts:
             entries.append(
                 Entry(

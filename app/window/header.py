@@ -42,7 +42,7 @@ class Header(QFrame):
         )
         self.palette_button.clicked.connect(self.palette_asked)
         line = QHBoxLayout(self)
-        line.setContentsMargins(6, 3, 11, 3)
+        line.setContentsMargins(11, 3, 11, 3)
         line.setSpacing(8)
         line.addWidget(self.brand)
         line.addWidget(self.menu_bar)

@@ -63,7 +63,7 @@ LAYOUTS: dict[str, Layout] = {
             "Inspect",
             row(
                 (
-                    column((row(("sources", 19), ("scene", 81)), 70), ("timeline", 30)),
+                    column((row(("sources", 22), ("scene", 78)), 72), ("timeline", 28)),
                     71,
                 ),
                 (column(("signals", 50), ("inspector", 50)), 29),

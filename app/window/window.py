@@ -26,8 +26,8 @@ from isoscope.app.window.frame import Frame
 from isoscope.app.window.layouts import DEFAULT, LAYOUTS, offered
 from isoscope.app.window.menus import build_menus, fill_layouts, fill_when_opened
 from isoscope.app.window.missing import MissingPanel
-from isoscope.app.window.player import Player
 from isoscope.app.window.view_link import show_link
+from isoscope.app.window.wiring import wire_panels
 from isoscope.core.errors import IsoscopeError
 from isoscope.widgets.keys import ACTIONS, BY_ID
 from isoscope.widgets.keys_page import key_text
@@ -102,9 +102,9 @@ class Window(QMainWindow):
         wanted = self.settings.values.layout
         self.layout_key = wanted if wanted in keys else next(iter(keys), DEFAULT)
         self._arranged = False
-        self.player = Player(self.session.clock, self)
         self.finder = Finder(self)
         self.actions_by_id = Actions(self, Commands(self).handlers())
+        wire_panels(self)
         self._fill_header()
         self._connect()
         self._restore_geometry()
@@ -359,7 +359,6 @@ class Window(QMainWindow):
         if self._arranged:
             self._keep_arrangement()
         self.settings.save()
-        self.player.release()
         self.theming.release()
         self._disconnect()
         for panel in self.panels.values():

@@ -39,9 +39,11 @@ def _plain(name: str) -> type[Plain]:
     return Named
 
 
-Sources, Scene, Timeline, Signals, Inspector, Transport = map(
-    _plain, ("sources", "scene", "timeline", "signals", "inspector", "transport")
+Sources, Scene, Timeline, Signals, Inspector = map(
+    _plain, ("sources", "scene", "timeline", "signals", "inspector")
 )
 
 ALL = {key: f"{__name__}:{key.capitalize()}" for key in PANELS}
+# The transport drives the clock, so it is always the real one.
+ALL["transport"] = PANELS["transport"]
 WITHOUT_GL = PANELS | {"scene": ALL["scene"]}

@@ -209,7 +209,8 @@ def test_closing_while_indexing_leaves_no_thread(make_window, recordings, gated,
     window.close()
     assert our_threads() == []
     assert gated[0].closed
-    assert all(panel.released for panel in window.panels.values())
+    docked = [dock.panel for dock in window.docks.docks.values()]
+    assert all(panel.released for panel in docked)
 
 
 def test_closing_a_document_drops_its_late_answer(

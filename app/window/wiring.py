@@ -1,0 +1,52 @@
+"""What the panels ask for, and what the window asks of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from isoscope.widgets.sources.panel import SourcesPanel
+
+if TYPE_CHECKING:
+    from isoscope.app.window.window import Window
+
+
+@runtime_checkable
+class SceneCommands(Protocol):
+    """What a panel does that shows the scene."""
+
+    def frame_selection(self) -> None:
+        """Look at the selected actor or, without one, at everything."""
+        ...
+
+    def toggle_contacts(self) -> None:
+        """Show contacts, or not."""
+        ...
+
+    def toggle_trails(self) -> None:
+        """Show trails, or not."""
+        ...
+
+    def toggle_wireframe(self) -> None:
+        """Show edges only, or solid bodies."""
+        ...
+
+
+def wire_panels(window: Window) -> None:
+    """Connect the panels that are there."""
+    sources, scene = window.panels.get("sources"), window.panels.get("scene")
+    workspace = window.workspace
+    if isinstance(sources, SourcesPanel):
+        sources.open_requested.connect(window.actions_by_id["file.open"].trigger)
+        sources.cancel_requested.connect(workspace.cancel)
+        sources.close_requested.connect(workspace.close)
+        sources.reopen_requested.connect(workspace.reload)
+    if scene is not None and isinstance(scene, SceneCommands):
+        window.actions_by_id.bind(
+            scene,
+            {
+                "scene.frame": scene.frame_selection,
+                "scene.contacts": scene.toggle_contacts,
+                "scene.trails": scene.toggle_trails,
+                "scene.wireframe": scene.toggle_wireframe,
+            },
+        )
