@@ -8,6 +8,7 @@ needs the slow way, and every file that the library does not open by itself.
 from __future__ import annotations
 
 import os
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Int64Array
 
 _NAMES_SHOWN = 5
+# Numbers tried by name, one after the other, before the file's list is looked at.
+_MAX_MISSES = 16
 
 
 class Tell(Protocol):
@@ -60,15 +63,16 @@ class EventFile:
 
     Attributes
     ----------
-    numbers
-        int64 [E]: the numbers of its events, ascending.
+    count
+        How many events there are, or how many the file says there are until they are
+        listed.
     listing
-        The list of events with addresses, or None where this process must not read
-        the file (it is damaged, or somebody is writing it).
+        The list of events with addresses, once there is one; None where this process
+        must not read the file (it is damaged, or somebody is writing it).
     events
         The group of events, or None likewise.
     problems
-        What was wrong on opening.
+        What was wrong on opening, or in the list of events.
 
     Raises
     ------
@@ -78,10 +82,12 @@ class EventFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.numbers: Int64Array = np.empty(0, np.int64)
+        self.count = 0
         self.problems: list[Problem] = []
         self.events: h5py.Group | None = None
         self.listing: Listing | None = None
+        self._numbers: Int64Array | None = None
+        self._listing_lock = threading.Lock()
         self._file: h5py.File | None = None
         self._apart: Apart | None = None  # for reading one after the other
         self._single: Apart | None = None  # for random access meanwhile
@@ -102,15 +108,9 @@ class EventFile:
         state = condition(self.path, thorough=bool(library))
         if library or state.writer is not None:
             self._close_here()
-            self.numbers = self._open_apart(state, library)
-        if not len(self.numbers):
-            raise ReadError(
-                "opening",
-                self.path,
-                "the recording is empty: it has not one event",
-                where="/events",
-                remedy="step the scene while recording",
-            )
+            self._open_apart(state, library)
+        if not self.count:
+            raise self._empty()
 
     def _open_here(self) -> str:
         """Open it in this process; returns what the library said if it can't."""
@@ -127,13 +127,20 @@ class EventFile:
         if not isinstance(found, h5py.Group):
             raise self._other("its /events is no group")
         try:
-            self.listing = list_events(found.id)
+            self.count = found.id.get_num_objs()
         except H5_ERRORS as error:
             return plain_error(error)
         self.events = found
-        self.numbers = self.listing.numbers
-        self._tell_list(self.listing.told)
         return ""
+
+    def _empty(self) -> ReadError:
+        return ReadError(
+            "opening",
+            self.path,
+            "the recording is empty: it has not one event",
+            where="/events",
+            remedy="step the scene while recording",
+        )
 
     def _other(self, what: str) -> ReadError:
         return ReadError(
@@ -143,7 +150,7 @@ class EventFile:
             remedy="a recording of SuperDex has its events there",
         )
 
-    def _open_apart(self, state: Condition, library: str) -> Int64Array:
+    def _open_apart(self, state: Condition, library: str) -> None:
         """Open it in another process, in the first mode that works."""
         self.problems.clear()
         for mode in _modes(state, sound=not library):
@@ -165,7 +172,8 @@ class EventFile:
             what = f"{state.problem(library)}; read what is left"
             self.problems.append(Problem(what, severity="error"))
         self._tell_list(self._apart.told)
-        return np.array(self._apart.numbers, np.int64)
+        self._numbers = np.array(self._apart.numbers, np.int64)
+        self.count = len(self._numbers)
 
     def _child(self, mode: str) -> Apart:
         return Apart(self.path, mode, self._deaths, self._descriptor)
@@ -173,6 +181,69 @@ class EventFile:
     def _tell_list(self, told: list[tuple[str, str, int]]) -> None:
         for message, where, count in told:
             self.problems.append(Problem(message, where, count, "error"))
+
+    # -- the list of events ---------------------------------------------------------
+
+    @property
+    def numbers(self) -> Int64Array:
+        """int64 [E]: the numbers of its events, ascending.
+
+        Listed when first asked for, which takes half a second for a million. A list
+        that turns out to be damaged is read in another process.
+
+        Raises
+        ------
+        ReadError
+            If it can't be read.
+        """
+        with self._listing_lock:
+            if self._numbers is None:
+                self._list()
+            if self._numbers is None or not len(self._numbers):
+                raise self._empty()
+            return self._numbers
+
+    def _list(self) -> None:
+        if self.events is None:
+            raise ReadError("listing the events of", self.path, "it is closed")
+        try:
+            listing = list_events(self.events.id)
+        except H5_ERRORS as error:
+            self._close_here()
+            state = condition(self.path, thorough=True)
+            self._open_apart(state, plain_error(error))
+            return
+        self.listing = listing
+        self._tell_list(listing.told)
+        self.count = len(listing.numbers)
+        self._numbers = listing.numbers
+
+    def numbers_from(self, start: int) -> Iterator[int]:
+        """The numbers from this one on, without listing them all if that can be.
+
+        Raises
+        ------
+        ReadError
+            If they have to be listed and can't be.
+        """
+        misses = 0
+        while self._numbers is None and misses < _MAX_MISSES and start < self.count:
+            if self._exists(start):
+                yield start
+            else:
+                misses += 1
+            start += 1
+        numbers = self.numbers
+        for number in numbers[np.searchsorted(numbers, start) :]:
+            yield int(number)
+
+    def _exists(self, number: int) -> bool:
+        if self.events is None:
+            return False
+        try:
+            return bool(self.events.id.links.exists(str(number).encode()))
+        except H5_ERRORS:
+            return False
 
     # -- reading --------------------------------------------------------------------
 
@@ -184,12 +255,10 @@ class EventFile:
         ReadError
             If another process is needed and can't read it either.
         """
-        if self.events is not None:
-            try:
-                lost = partial(tell, severity="error")
-                return read_event(self.events, number, tell, lost=lost, plain_only=True)
-            except NotPlainError:
-                pass
+        try:
+            return self.plain_event(number, tell)
+        except NotPlainError:
+            pass
         try:
             if self._single is None:
                 self._single = self._child(self._mode)
@@ -201,6 +270,19 @@ class EventFile:
                 "reading", self.path, str(error), where=_at(number)
             ) from None
         return None
+
+    def plain_event(self, number: int, tell: Tell) -> Event | None:
+        """Read one event in this process; None, and told, if it can't be.
+
+        Raises
+        ------
+        NotPlainError
+            If it has to be read in another one.
+        """
+        if self.events is None:
+            raise NotPlainError
+        lost = partial(tell, severity="error")
+        return read_event(self.events, number, tell, lost=lost, plain_only=True)
 
     def each(
         self,
