@@ -150,7 +150,11 @@ class FieldRows:
     def at(self, row: int) -> float | None:
         """The number in one row, also if it isn't finite; None where there is none."""
         value = None if row in self.track.odd else self.track.at(row)
-        if value is None or (value.size == 0 and self.measure == "max"):
+        if value is None:
+            return None
+        if not self.track.ragged:
+            return float(value.reshape(-1)[self.component])
+        if value.size == 0 and self.measure == "max":
             return None
         return float(self.read(row, row + 1)[0][0])
 

@@ -1,0 +1,206 @@
+"""The inspector's tree view: paints from the nodes, refreshes only what is seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+    QWidget,
+)
+
+from isoscope.widgets.inspector.model import (
+    NAME,
+    TYPE,
+    UNIT,
+    VALUE,
+    InspectorModel,
+)
+from isoscope.widgets.inspector.nodes import Kind, Node
+from isoscope.widgets.inspector.texts import ABSENT
+from isoscope.widgets.look import blend, mono, scaled
+from isoscope.widgets.theme import DARK, Tokens
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QPersistentModelIndex
+    from PySide6.QtGui import QPaintEvent, QResizeEvent
+
+    AnyIndex = QModelIndex | QPersistentModelIndex
+
+PAD_PX = 6
+
+
+class CellPainter(QStyledItemDelegate):
+    """Paints a cell by itself: styled items cost ten times as much."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.set_look(DARK, parent.font())
+
+    def set_look(self, t: Tokens, base: QFont) -> None:
+        """Take colours and fonts."""
+        self._t = t
+        self._bold, self._plain = scaled(base, 1.0, bold=True), QFont(base)
+        self._small, self._mono = scaled(base, 0.88), mono(base, 0.92)
+        self._metrics = {
+            column: QFontMetrics(font)
+            for column, font in (
+                (NAME, self._plain),
+                (TYPE, self._small),
+                (VALUE, self._mono),
+                (UNIT, self._small),
+            )
+        }
+        self._character_px = max(self._metrics[VALUE].horizontalAdvance("0"), 1)
+        self._height = QFontMetrics(base).height() + 6
+        self._selected = blend(t.panel, t.accent, 0.22)
+        self._group = QColor(t.raised)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:  # noqa: N802
+        """Rows of one height."""
+        return QSize(60, self._height)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex
+    ) -> None:
+        """Background, text, hairline."""
+        model = cast("InspectorModel", index.model())
+        node, column = model.node(index), index.column()
+        if node is None:
+            return
+        t = self._t
+        box: QRect = option.rect
+        state = option.state
+        if state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(box, self._selected)
+        elif not node.is_value and node.kind is not Kind.CREATION:
+            painter.fillRect(box, self._group)
+        inner = box.adjusted(2 if column == NAME else PAD_PX, 0, -3, 0)
+        room = inner.width() // self._character_px if column == VALUE else None
+        text = model.text(node, column, room)
+        if text:
+            painter.setPen(QColor(self._colour(model, node, column, text)))
+            painter.setFont(self._font(node, column))
+            shown = self._metrics[column].elidedText(
+                text, Qt.TextElideMode.ElideRight, inner.width()
+            )
+            flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+            painter.drawText(inner, flags, shown)
+        painter.setPen(QColor(t.border))
+        painter.drawLine(box.bottomLeft(), box.bottomRight())
+
+    def _font(self, node: Node, column: int) -> QFont:
+        if column == NAME:
+            group = node.kind in (Kind.STEP, Kind.ACTOR)
+            return self._bold if group else self._plain
+        if column == VALUE and node.is_value:
+            return self._mono
+        return self._small
+
+    def _colour(self, model: InspectorModel, node: Node, column: int, text: str) -> str:
+        t = self._t
+        if node.kind is Kind.CREATION:
+            return t.dim
+        if column in (TYPE, UNIT):
+            odd = column == TYPE and node.is_odd(model.row)
+            return t.warning if odd else t.dim
+        if column == VALUE:
+            return t.dim if text == ABSENT or not node.is_value else t.text
+        if node.actor is not None and not node.actor.alive(model.row):
+            return t.dim
+        return t.text
+
+
+class InspectorView(QTreeView):
+    """The tree; remembers which row it was painted for."""
+
+    def __init__(self, model: InspectorModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._inspected = model
+        self.painted_row = -1
+        self._shown_row = -1
+        self.setModel(model)
+        self.cells = CellPainter(self)
+        self.setItemDelegate(self.cells)
+        self.setUniformRowHeights(True)
+        self.setIndentation(12)
+        self.setAllColumnsShowFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setAccessibleName("Fields at the cursor")
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionsMovable(False)
+        header.setMinimumSectionSize(30)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
+        self._sized = False
+
+    def set_look(self, t: Tokens) -> None:
+        """Take colours and fonts."""
+        self.cells.set_look(t, self.font())
+        colours = self.palette()
+        colours.setColor(QPalette.ColorRole.Highlight, blend(t.panel, t.accent, 0.22))
+        self.setPalette(colours)
+        self.header().setFont(scaled(self.font(), 0.88))
+        self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Give the columns their first widths."""
+        super().resizeEvent(event)
+        if not self._sized and self.width() > 100:
+            self._sized = True
+            metrics = QFontMetrics(self.font())
+            small = QFontMetrics(scaled(self.font(), 0.88))
+            long = "translationCom" if self.width() < 460 else "contacts_distance"
+            wide = metrics.horizontalAdvance(long) + 40
+            self.setColumnWidth(NAME, min(wide, self.width() * 2 // 5))
+            self.setColumnWidth(TYPE, small.horizontalAdvance("f4 (2,3)") + 10)
+            self.setColumnWidth(UNIT, small.horizontalAdvance("m or rad") + 10)
+
+    def refresh_values(self) -> None:
+        """Paint what is seen for the model's row: the values, or all where it changes.
+
+        Qt repaints every cell for a `dataChanged` of more than one, so the view is told
+        directly.
+        """
+        box = self.viewport().rect()
+        if self._inspected.same_look(self._shown_row):
+            box.setLeft(self.columnViewportPosition(VALUE))
+            box.setWidth(self.columnWidth(VALUE))
+            self._refresh_step()
+        self._shown_row = self._inspected.row
+        self.viewport().update(box)
+
+    def _refresh_step(self) -> None:
+        """The step's number stands in the name column."""
+        tops = self._inspected.tops
+        if tops and tops[0].kind is Kind.STEP:
+            place = self.visualRect(self._inspected.index_of(tops[0]))
+            if not place.isEmpty():
+                self.viewport().update(place)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Paint, and remember for which row."""
+        super().paintEvent(event)
+        self.painted_row = self._inspected.row
+
+    def drawBranches(self, painter: QPainter, rect: QRect, index: AnyIndex) -> None:  # noqa: N802
+        """Continue the row's background below the arrow."""
+        node = self._inspected.node(index)
+        colours, role = self.palette(), QPalette.ColorRole
+        if node is not None and node is self._inspected.node(self.currentIndex()):
+            painter.fillRect(rect, colours.color(role.Highlight))
+        elif node is not None and node.kind in (Kind.STEP, Kind.ACTOR):
+            painter.fillRect(rect, colours.color(role.AlternateBase))
+        painter.setPen(colours.color(role.Mid))
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        super().drawBranches(painter, rect, index)

@@ -1,0 +1,128 @@
+"""One plot: curves with their value axis, placed by hand in the stack's scene."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+
+from isoscope.widgets.signals.axes import ValueAxis
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QFont, QFontMetrics
+
+    from isoscope.core.decimate import Polyline
+    from isoscope.widgets.signals.resolve import PlotSpec
+    from isoscope.widgets.theme import Tokens
+
+LINE_PX = 1.2
+DOT_PX = 4.0
+DOTS_FROM_PX = 9.0  # each row gets a dot when rows are at least so far apart
+MARGIN = 0.08  # of the value range, above and below the curves
+
+
+class Plot:
+    """The drawing of one `PlotSpec`.
+
+    Parameters
+    ----------
+    scene
+        That the items are put into.
+    spec
+        What to draw.
+    """
+
+    def __init__(self, scene: pg.GraphicsScene, spec: PlotSpec) -> None:
+        self.spec = spec
+        self.lines: list[Polyline] = []
+        self.low, self.high = -1.0, 1.0
+        self.view = pg.ViewBox(enableMenu=False, defaultPadding=0)
+        self.view.setMouseEnabled(False, False)
+        self.view.disableAutoRange()
+        self.axis = ValueAxis()
+        self.axis.linkToView(self.view)
+        scene.addItem(self.view)
+        scene.addItem(self.axis)
+        self._curves, self._dots = [], []
+        for _ in spec.curves:
+            curve = pg.PlotCurveItem(antialias=True)
+            dots = pg.ScatterPlotItem(size=DOT_PX, antialias=True, pxMode=True)
+            self.view.addItem(curve, ignoreBounds=True)
+            self.view.addItem(dots, ignoreBounds=True)
+            self._curves.append(curve)
+            self._dots.append(dots)
+
+    def remove(self, scene: pg.GraphicsScene) -> None:
+        """Take the items out of the scene."""
+        self.axis.unlinkFromView()
+        scene.removeItem(self.view)
+        scene.removeItem(self.axis)
+
+    def set_theme(self, t: Tokens, font: QFont) -> None:
+        """Take colours and font."""
+        self.view.setBackgroundColor(t.raised)
+        self.axis.setTickFont(font)
+        self.axis.setPen(pg.mkPen(t.raised))
+        self.axis.setTickPen(pg.mkPen(t.dim))
+        self.axis.setTextPen(pg.mkPen(t.dim))
+        self.axis.setGrid(44)
+        for curve, dots, spec in zip(
+            self._curves, self._dots, self.spec.curves, strict=True
+        ):
+            colour = t.environment(spec.colour)
+            curve.setPen(pg.mkPen(colour, width=LINE_PX))
+            dots.setPen(None)
+            dots.setBrush(pg.mkBrush(colour))
+
+    def load(self, first: int, stop: int, low: float, high: float, px: float) -> None:
+        """Fetch rows first .. stop, drawn between low and high `px` wide."""
+        bins = max(int(px), 16)
+        self.lines = [
+            curve.decimator.window(first - 1, stop + 1, bins)
+            for curve in self.spec.curves
+        ]
+        each_px = px / max(high - low, 1e-9)
+        for curve, dots, line in zip(self._curves, self._dots, self.lines, strict=True):
+            curve.setData(line.rows, line.values, connect=line.joined.astype(np.int32))
+            if line.bin_rows == 1 and each_px >= DOTS_FROM_PX:
+                dots.setData(line.rows, line.values)
+            else:
+                alone = line.alone
+                dots.setData(line.rows[alone], line.values[alone])
+        self._fit_values(low, high)
+        self.view.setRange(xRange=(low, high), yRange=(self.low, self.high), padding=0)
+
+    def place(self, axis_px: float, body: QRectF) -> None:
+        """Put the curves into `body` and the axis left of it."""
+        self.axis.setWidth(axis_px)
+        self.axis.setGeometry(
+            QRectF(body.left() - axis_px, body.top(), axis_px, body.height())
+        )
+        self.view.setGeometry(body)
+
+    def needed_axis_px(self, metrics: QFontMetrics, height_px: float) -> int:
+        """Width that the value axis needs for its labels."""
+        return self.axis.needed_px(metrics, self.low, self.high, height_px)
+
+    @property
+    def bin_rows(self) -> int:
+        """Rows drawn as one bin; 1 if all are."""
+        return max((line.bin_rows for line in self.lines), default=1)
+
+    def _fit_values(self, low: float, high: float) -> None:
+        """Range of values from what is in view, a little wider than it."""
+        least, most = np.inf, -np.inf
+        for line in self.lines:
+            inside = (line.rows >= low) & (line.rows <= high)
+            values = line.values[inside] if inside.any() else line.values
+            if len(values):
+                least = min(least, float(values.min()))
+                most = max(most, float(values.max()))
+        if not np.isfinite(least):
+            least, most = 0.0, 1.0
+        margin = (most - least) * MARGIN
+        if margin <= abs(most) * 1e-12:  # flat, or as good as
+            margin = abs(most) * 0.1 or 1.0
+        self.low, self.high = least - margin, most + margin

@@ -1,0 +1,124 @@
+"""What a plot shows: from a field reference and a recording to curves; no Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isoscope.core.decimate import Decimator
+from isoscope.core.series import (
+    MEASURES,
+    FieldRows,
+    component_count,
+    component_names,
+    is_numeric,
+    track_of,
+    unit_of,
+)
+from isoscope.widgets.signals.defaults import short_name
+
+if TYPE_CHECKING:
+    from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.tracks import AnyTrack
+    from isoscope.widgets.session import FieldRef
+
+MAX_CURVES = 12
+# Axis letters take the colours that axes have everywhere: x red, y green, z blue.
+_AXIS_COLOURS = {"x": 4, "y": 2, "z": 0, "w": 1}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One line of a plot.
+
+    Attributes
+    ----------
+    name
+        Of the component: ``"x"``; empty if it is the plot's only one.
+    colour
+        Index into the theme's environment colours.
+    rows
+        Where its numbers come from.
+    decimator
+        Over `rows`; remembers.
+    """
+
+    name: str
+    colour: int
+    rows: FieldRows
+    decimator: Decimator
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlotSpec:
+    """One plot.
+
+    Attributes
+    ----------
+    ref
+        What was asked for.
+    actor, field
+        The parts of its title: whose, and which.
+    unit
+        ``"[rad/s]"``, empty for a pure number, or words where it is unknown.
+    curves
+        Its lines; empty where the recording doesn't hold the field (yet).
+    note
+        What else to say: that components were left out, or what is missing.
+    """
+
+    ref: FieldRef
+    actor: str
+    field: str
+    unit: str
+    curves: tuple[Curve, ...]
+    note: str = ""
+    track: AnyTrack | None = None
+
+    @property
+    def ragged(self) -> bool:
+        """Whether a measure can be chosen."""
+        return self.track is not None and self.track.ragged
+
+
+def resolve(recording: Recording, ref: FieldRef) -> PlotSpec:
+    """What to show for a reference, in this recording as it is now."""
+    who = "step"
+    if ref.actor is not None:
+        known = ref.actor < len(recording.actors)
+        who = (
+            short_name(recording, recording.actors[ref.actor])
+            if known
+            else f"actor {ref.actor}"
+        )
+    track = track_of(recording, ref)
+    if track is None:
+        return PlotSpec(ref, who, ref.field, "", (), "not in this recording")
+    if not is_numeric(track):
+        return PlotSpec(ref, who, ref.field, "", (), "no numbers", track)
+    unit = unit_of(ref, track)
+    shown_unit = "[unit unknown]" if unit is None else f"[{unit}]" if unit else ""
+    if track.ragged:
+        measure = ref.measure or "count"
+        rows = FieldRows(recording, track, ref.field, 0, measure)
+        curve = Curve("", 0, rows, Decimator(rows))
+        field = f"{ref.field} {measure}"
+        return PlotSpec(ref, who, field, shown_unit, (curve,), MEASURES[measure], track)
+    names = component_names(ref.field, track.shape)
+    count = component_count(track)
+    wanted = range(count) if ref.component is None else (ref.component,)
+    parts = [part for part in wanted if part < count]
+    note = ""
+    if len(parts) > MAX_CURVES:
+        note = f"the first {MAX_CURVES} of {len(parts)} components"
+        parts = parts[:MAX_CURVES]
+    elif not parts:
+        note = f"no component {ref.component}"
+    curves = []
+    for order, part in enumerate(parts):
+        rows = FieldRows(recording, track, ref.field, part)
+        last = names[part].rpartition(".")[2]
+        axis = _AXIS_COLOURS.get(last) if len(names) <= 4 else None
+        colour = order if axis is None else axis
+        curves.append(Curve(names[part], colour, rows, Decimator(rows)))
+    return PlotSpec(ref, who, ref.field, shown_unit, tuple(curves), note, track)

@@ -1,0 +1,192 @@
+"""The stack of plots that share the row axis: layout, data, and a picture of it all.
+
+It is drawn by pyqtgraph into a picture only when something but the cursor has changed;
+the canvas above shows that picture. So moving the cursor costs no curve.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPixmap
+from PySide6.QtWidgets import QGraphicsScene
+
+from isoscope.widgets.look import scaled
+from isoscope.widgets.signals.axes import RowAxis
+from isoscope.widgets.signals.plot import Plot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QWidget
+
+    from isoscope.widgets.signals.resolve import PlotSpec
+    from isoscope.widgets.signals.span import Span
+    from isoscope.widgets.theme import Tokens
+
+LEAST_BODY_PX = 56
+GAP_PX = 4
+EDGE_PX = 8
+TAG_PX = 26  # right of the curves, for their names
+MOST_TAGS = 8
+
+
+class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
+    """All plots in one scene, placed by hand so that their edges line up.
+
+    Parameters
+    ----------
+    stamp
+        The clock's chosen time at a row, for the row axis.
+    """
+
+    def __init__(self, parent: QWidget, stamp: Callable[[int], float]) -> None:
+        super().__init__(parent, background=None)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        # An axis' extent follows its view's unannounced, so an index of places would
+        # still hold an axis that is gone, and draw it.
+        self.scene().setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
+        self._stamp = stamp
+        self.plots: list[Plot] = []
+        self.row_axis = RowAxis(stamp)
+        self.addItem(self.row_axis)
+        self._font = QFont()
+        self.header_px = 20
+        self._axis_px = 40.0
+
+    @property
+    def foot_px(self) -> int:
+        """Height of the row axis, with one or two lines of labels."""
+        lines = 1 if self.row_axis.stamp is None else 2
+        return 8 + lines * QFontMetrics(self._font).lineSpacing()
+
+    def show_times(self, shown: bool) -> None:
+        """Show the clock's time below the row numbers, or not."""
+        self.row_axis.stamp = self._stamp if shown else None
+
+    def set_specs(self, specs: list[PlotSpec]) -> None:
+        """Show these plots; those that were there already are kept."""
+        old = {plot.spec: plot for plot in self.plots}
+        for spec in old.keys() - set(specs):
+            old.pop(spec).remove(self.scene())
+        self.plots = [
+            old[spec] if spec in old else Plot(self.scene(), spec) for spec in specs
+        ]
+
+    def set_theme(self, t: Tokens, base: QFont) -> None:
+        """Take colours and fonts."""
+        self._font = scaled(base, 0.86)
+        self.header_px = QFontMetrics(base).height() + 5
+        self.row_axis.setTickFont(self._font)
+        for part in (self.row_axis.setPen, self.row_axis.setTickPen):
+            part(pg.mkPen(t.border))
+        self.row_axis.setTextPen(pg.mkPen(t.dim))
+        for plot in self.plots:
+            plot.set_theme(t, self._font)
+
+    def least_height(self) -> int:
+        """Below this the stack has to be scrolled."""
+        each = self.header_px + LEAST_BODY_PX + GAP_PX
+        return len(self.plots) * each + self.foot_px + EDGE_PX
+
+    def body(self, index: int) -> QRectF:
+        """Where the curves of a plot are, in pixels of the stack."""
+        count = max(len(self.plots), 1)
+        room = self.height() - self.foot_px - EDGE_PX
+        each = room / count
+        left = EDGE_PX + self._axis_px
+        return QRectF(
+            left,
+            round(index * each + self.header_px),
+            max(self.width() - left - TAG_PX, 1.0),
+            max(
+                round((index + 1) * each)
+                - round(index * each)
+                - self.header_px
+                - GAP_PX,
+                1.0,
+            ),
+        )
+
+    def header(self, index: int) -> QRect:
+        """Where a plot's title and legend are."""
+        body = self.body(index)
+        top = int(body.top()) - self.header_px
+        return QRect(EDGE_PX, top, self.width() - 2 * EDGE_PX, self.header_px)
+
+    def load(self, span: Span) -> None:
+        """Fetch what is in view and lay everything out."""
+        metrics = QFontMetrics(self._font)
+        for index, plot in enumerate(self.plots):
+            plot.load(
+                span.first, span.stop, span.low, span.high, self.body(index).width()
+            )
+        needed = [
+            plot.needed_axis_px(metrics, self.body(index).height())
+            for index, plot in enumerate(self.plots)
+        ]
+        self._axis_px = float(max([30, *needed]) + 8)
+        for index, plot in enumerate(self.plots):
+            plot.place(self._axis_px, self.body(index))
+        last = self.body(max(len(self.plots) - 1, 0))
+        self.row_axis.setHeight(self.foot_px)
+        self.row_axis.setGeometry(
+            QRectF(last.left(), last.bottom(), last.width(), self.foot_px)
+        )
+        self.row_axis.setRange(span.low, span.high)
+
+    @property
+    def bin_rows(self) -> int:
+        """The coarsest decimation of any plot; 1 if every row is drawn."""
+        return max((plot.bin_rows for plot in self.plots), default=1)
+
+    def picture(self, t: Tokens, ratio: float) -> QPixmap:
+        """Everything but the cursor and the legends, at this device pixel ratio."""
+        size = self.size()
+        made = QPixmap(size * ratio)
+        made.setDevicePixelRatio(ratio)
+        made.fill(QColor(t.panel))
+        painter = QPainter(made)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        everything = QRectF(0, 0, size.width(), size.height())
+        self.render(painter, everything, everything.toRect())
+        painter.setFont(self._font)
+        for index, plot in enumerate(self.plots):
+            self._draw_unit(painter, plot, self.body(index), t)
+            self._draw_names(painter, plot, self.body(index), t)
+        painter.end()
+        return made
+
+    def _draw_unit(
+        self, painter: QPainter, plot: Plot, body: QRectF, t: Tokens
+    ) -> None:
+        """The unit and what else there is to say, at the value axis' upper end."""
+        text = "  ".join(part for part in (plot.spec.unit, plot.spec.note) if part)
+        painter.setPen(QColor(t.dim))
+        box = body.adjusted(6, 3, -4, 0)
+        painter.drawText(box, Qt.AlignmentFlag.AlignLeft, text)
+
+    def _draw_names(
+        self, painter: QPainter, plot: Plot, body: QRectF, t: Tokens
+    ) -> None:
+        """Each curve's name at its right end, moved apart where they would overlap."""
+        if not 2 <= len(plot.lines) <= MOST_TAGS:
+            return
+        ends: list[tuple[float, str, int]] = []  # height, name, colour
+        for curve, line in zip(plot.spec.curves, plot.lines, strict=True):
+            if len(line.values):
+                share = (plot.high - line.values[-1]) / (plot.high - plot.low)
+                y = body.top() + min(max(share, 0.0), 1.0) * body.height()
+                ends.append((y, curve.name, curve.colour))
+        ends.sort()
+        each = QFontMetrics(self._font).height() * 0.82
+        heights: list[float] = []
+        for y, _, _ in ends:
+            heights.append(max(y, heights[-1] + each) if heights else y)
+        over = max(heights[-1] - body.bottom(), 0.0) if heights else 0.0
+        for y, (_, name, colour) in zip(heights, ends, strict=True):
+            painter.setPen(QColor(t.environment(colour)))
+            at = QPointF(body.right() + 5, y - over + each * 0.35)
+            painter.drawText(at, name)

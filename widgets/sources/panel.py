@@ -1,0 +1,311 @@
+"""The Sources panel: wiring of the session's documents and their tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QStandardItem
+from PySide6.QtWidgets import (
+    QLabel,
+    QMenu,
+    QPushButton,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from isoscope.widgets.look import palette, sheet
+from isoscope.widgets.panel import Panel
+from isoscope.widgets.session import Document, Phase
+from isoscope.widgets.sources.rows import Kind, Row, sections
+from isoscope.widgets.sources.texts import tooltip
+from isoscope.widgets.sources.tree import ROW, SourcesModel, SourcesTree, below
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QModelIndex
+
+    from isoscope.widgets.session import Session
+
+GROWTH_MS = 250
+
+
+class SourcesPanel(Panel):
+    """The open recordings, with actors, problems, progress and a cancel that works.
+
+    The window connects `open_requested`, `cancel_requested`, `close_requested` and
+    `reopen_requested`; the last three give the document.
+    """
+
+    key: ClassVar[str] = "sources"
+    title: ClassVar[str] = "Sources"
+    open_requested = Signal()
+    cancel_requested = Signal(object)
+    close_requested = Signal(object)
+    reopen_requested = Signal(object)
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._shown: dict[int, tuple[Row, ...]] = {}  # rows below, by document's id
+        self._cancels: dict[int, QToolButton] = {}
+        self._filling = False
+        self.model = SourcesModel(self)
+        self.tree = SourcesTree(self.model)
+        self.tree.clicked.connect(self._clicked)
+        self.tree.activated.connect(self._clicked)
+        self.tree.customContextMenuRequested.connect(self._context_menu)
+        self.model.itemChanged.connect(self._item_changed)
+        self._pages = QStackedLayout(self)
+        self._pages.setContentsMargins(0, 0, 0, 0)
+        self._pages.addWidget(self._make_empty())
+        self._pages.addWidget(self.tree)
+        self._growth = QTimer(self)
+        self._growth.setSingleShot(True)
+        self._growth.timeout.connect(self._fill_all)
+        self.apply_theme()
+        self.observe(session.added, self._added)
+        self.observe(session.removed, self._removed)
+        self.observe(session.active_changed, self._active_changed)
+        self.observe(session.selection_changed, self._selection_changed)
+        for document in session.documents:
+            self._added(document)
+        self._active_changed(session.active)
+
+    def _make_empty(self) -> QWidget:
+        page = QWidget()
+        text = QLabel("Drop a recording here", alignment=Qt.AlignmentFlag.AlignCenter)
+        or_ = QLabel("or", alignment=Qt.AlignmentFlag.AlignCenter)
+        or_.setObjectName("dim")
+        self.open_button = QPushButton("Open…")
+        self.open_button.setToolTip("Open a recording (Ctrl+O)")
+        self.open_button.clicked.connect(self.open_requested)
+        layout = QVBoxLayout(page)
+        layout.addStretch(1)
+        for widget in (text, or_, self.open_button):
+            layout.addWidget(widget, 0, Qt.AlignmentFlag.AlignCenter)
+        layout.addStretch(2)
+        return page
+
+    def settled(self) -> bool:
+        """Whether the tree shows what there is."""
+        return not self._growth.isActive()
+
+    # -- documents -----------------------------------------------------------------
+
+    def _added(self, document: Document) -> None:
+        item = self.model.add_document(document)
+        self.observe(document.phase_changed, self._phase_changed)
+        self.observe(document.progress_changed, self._progressed)
+        self.observe(document.hidden_changed, self._hidden_changed)
+        self._fill(document, item)
+        self.tree.expand(item.index())
+        self._show_cancel(document)
+        self._pages.setCurrentIndex(1)
+
+    def _removed(self, document: Document) -> None:
+        self.unobserve(document.phase_changed, self._phase_changed)
+        self.unobserve(document.progress_changed, self._progressed)
+        self.unobserve(document.hidden_changed, self._hidden_changed)
+        item = self.model.item_of(document)
+        if item is not None:
+            self.model.removeRow(item.row())
+        self._shown.pop(id(document), None)
+        self._cancels.pop(id(document), None)
+        self._pages.setCurrentIndex(1 if self.session.documents else 0)
+        self._show_button_column()
+
+    def _fill(self, document: Document, item: QStandardItem) -> None:
+        """Bring what stands below a document up to date, if it differs."""
+        rows = sections(document)
+        item.setToolTip(tooltip(document))
+        if self._shown.get(id(document)) == rows:
+            return
+        self._shown[id(document)] = rows
+        folded = {
+            child.data(ROW).text: not self.tree.isExpanded(child.index())
+            for child in below(item)
+        }
+        self._filling = True
+        self.model.fill(item, rows)
+        self._filling = False
+        for section in below(item):
+            row: Row = section.data(ROW)
+            opened = not folded.get(row.text, not row.opened)
+            self.tree.setExpanded(section.index(), opened)
+            for child in below(section):
+                if child.data(ROW).opened:
+                    self.tree.expand(child.index())
+
+    def _fill_all(self) -> None:
+        for document in self.session.documents:
+            item = self.model.item_of(document)
+            if item is not None:
+                self._fill(document, item)
+        self._selection_changed()
+        self.tree.viewport().update()
+
+    def _phase_changed(self, document: Document) -> None:
+        self._show_cancel(document)
+        self._fill_all()
+
+    def _progressed(self, _done: int, _total: int) -> None:
+        self.tree.viewport().update()
+        if not self._growth.isActive():
+            self._growth.start(GROWTH_MS)
+
+    def _show_cancel(self, document: Document) -> None:
+        """A button beside a document that is being indexed, and only then."""
+        item, known = self.model.item_of(document), id(document) in self._cancels
+        wanted = document.phase is Phase.INDEXING
+        if item is None or wanted == known:
+            return
+        place = item.index().siblingAtColumn(1)
+        if wanted:
+            button = QToolButton()
+            button.setText("×")
+            button.setToolTip("Stop indexing; what is indexed can be used")
+            button.setAccessibleName(f"Stop indexing {document.name}")
+            button.clicked.connect(lambda: self.cancel_requested.emit(document))
+            button.setProperty("flat", True)
+            holder = QWidget()
+            layout = QVBoxLayout(holder)
+            layout.setContentsMargins(0, 0, 4, 0)
+            layout.addWidget(button, 0, Qt.AlignmentFlag.AlignCenter)
+            self.tree.setIndexWidget(place, holder)
+            self._cancels[id(document)] = button
+        else:
+            del self._cancels[id(document)]
+            self.tree.setIndexWidget(place, None)  # type: ignore[arg-type]  # None removes it
+        self._show_button_column()
+
+    def _show_button_column(self) -> None:
+        self.tree.setColumnHidden(1, not self._cancels)
+
+    def cancel_button(self, document: Document) -> QToolButton | None:
+        """The button that stops a document's indexing; None if there is none."""
+        return self._cancels.get(id(document))
+
+    # -- choosing ------------------------------------------------------------------
+
+    def _clicked(self, index: QModelIndex) -> None:
+        found = self.tree.item_at(index)
+        if found is None:
+            return
+        row, document = found
+        self.session.activate(document)
+        if row.actor is not None:
+            self.session.select(row.actor)
+
+    def _active_changed(self, document: Document | None) -> None:
+        self.tree.rows.active = document
+        self.tree.viewport().update()
+        self._selection_changed()
+
+    def _selection_changed(self) -> None:
+        document = self.session.active
+        item = None if document is None else self.model.item_of(document)
+        if document is None or item is None:
+            return
+        actor = document.selection.actor
+        wanted = item if actor is None else _find(item, actor) or item
+        if actor is None and self.tree.currentIndex().isValid():
+            return  # nothing is chosen: leave the keyboard where it is
+        self.tree.selectionModel().setCurrentIndex(
+            wanted.index(),
+            QItemSelectionModel.SelectionFlag.ClearAndSelect
+            | QItemSelectionModel.SelectionFlag.Rows,
+        )
+        if actor is not None:
+            self.tree.scrollTo(wanted.index())
+
+    def _item_changed(self, item: QStandardItem) -> None:
+        """Take a click on a check box over; an articulation takes its links along."""
+        found = self.tree.item_at(item.index())
+        if self._filling or found is None or found[0].actor is None:
+            return
+        row, document = found
+        hidden = item.checkState() is Qt.CheckState.Unchecked
+        if item.checkState() is Qt.CheckState.PartiallyChecked:
+            return
+        for actor in (row.actor, *(link.actor for link in row.children)):
+            if actor is not None:
+                document.set_hidden(actor, hidden)
+
+    def _hidden_changed(self) -> None:
+        self._filling = True
+        for at in range(self.model.rowCount()):
+            self.model.update_checks(self.model.item(at))
+        self._filling = False
+        self.tree.viewport().update()
+
+    # -- the menu ------------------------------------------------------------------
+
+    def _context_menu(self, at: QPoint) -> None:
+        found = self.tree.item_at(self.tree.indexAt(at))
+        if found is None:
+            return
+        menu = self.menu_for(*found)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.tree.viewport().mapToGlobal(at))
+
+    def menu_for(self, row: Row, document: Document) -> QMenu:
+        """What can be done with a row."""
+        menu = QMenu(self)
+        if row.actor is not None:
+            chosen = {row.actor, *(link.actor for link in row.children)}
+            menu.addAction("Draw only this", lambda: _draw_only(document, chosen))
+            menu.addAction("Draw all", lambda: _draw_only(document, None))
+            menu.addSeparator()
+        if row.kind is Kind.PROBLEM:
+            text = row.tip
+            menu.addAction("Copy", lambda: QGuiApplication.clipboard().setText(text))
+            menu.addSeparator()
+        if document is not self.session.active:
+            menu.addAction("Look at this one", lambda: self.session.activate(document))
+        if document.phase is Phase.INDEXING:
+            menu.addAction(
+                "Stop indexing", lambda: self.cancel_requested.emit(document)
+            )
+        menu.addAction("Open again", lambda: self.reopen_requested.emit(document))
+        path = document.recording.path
+        if path is not None:
+            menu.addAction(
+                "Copy the path", lambda: QGuiApplication.clipboard().setText(str(path))
+            )
+        menu.addAction("Close", lambda: self.close_requested.emit(document))
+        return menu
+
+    def apply_theme(self) -> None:
+        """Take the theme's colours."""
+        t = self.tokens
+        self.setPalette(palette(t))
+        self.setStyleSheet(
+            sheet(t)
+            + f"QLabel {{ color: {t.text}; }} QLabel#dim {{ color: {t.dim}; }}"
+            + "QTreeView QToolButton { padding: 0px; min-height: 16px; }"
+        )
+        self.tree.setPalette(palette(t))
+        self.tree.set_look(t)
+
+    def release(self) -> None:
+        """Stop the timer too."""
+        self._growth.stop()
+        super().release()
+
+
+def _find(item: QStandardItem, actor: int) -> QStandardItem | None:
+    for child in below(item):
+        if child.data(ROW).actor == actor:
+            return child
+        found = _find(child, actor)
+        if found is not None:
+            return found
+    return None
+
+
+def _draw_only(document: Document, chosen: set[int | None] | None) -> None:
+    for actor in document.recording.actors:
+        document.set_hidden(
+            actor.index, chosen is not None and actor.index not in chosen
+        )

@@ -1,0 +1,158 @@
+"""What stands below a document, as plain rows; no Qt.
+
+Each section is a function from a document to a row, or None if there is nothing to say.
+A new one (scenes with their environments, say) is one more function in `SECTIONS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from isoscope.widgets.sources.texts import actor_tooltip, lifetime_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.recording.model import Actor, Problem
+    from isoscope.widgets.session import Document
+
+
+class Kind(Enum):
+    """What a row is."""
+
+    DOCUMENT = "document"
+    SECTION = "section"
+    ACTOR = "actor"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row below a document.
+
+    Attributes
+    ----------
+    kind
+        What it is.
+    text
+        At the left.
+    right
+        At the right end, dim.
+    tip
+        Everything about it.
+    icon
+        Key into the panel's icons.
+    actor
+        Index of the actor, of an ACTOR.
+    checkable
+        Whether it has a check box: drawn in the Scene or not.
+    opened
+        Whether it is unfolded at first.
+    children
+        Rows below.
+    """
+
+    kind: Kind
+    text: str
+    right: str = ""
+    tip: str = ""
+    icon: str = ""
+    actor: int | None = None
+    checkable: bool = False
+    opened: bool = True
+    children: tuple[Row, ...] = ()
+
+
+MOST_UNFOLDED = 60
+
+
+def actors_section(document: Document) -> Row | None:
+    """The actors, each articulation with its links below it."""
+    actors = list(document.recording.actors)
+    if not actors:
+        return None
+    owners = {a.name: a.index for a in actors if a.parent_name is None}
+    links: dict[int, list[Actor]] = {}
+    tops: list[Actor] = []
+    for actor in actors:
+        owner = owners.get(actor.parent_name or "")
+        if owner is None:
+            tops.append(actor)
+        else:
+            links.setdefault(owner, []).append(actor)
+    rows = tuple(
+        _actor(
+            a,
+            a.name,
+            tuple(
+                _actor(link, link.name.rpartition("/")[2])
+                for link in links.get(a.index, ())
+            ),
+        )
+        for a in tops
+    )
+    few = len(actors) <= MOST_UNFOLDED
+    return Row(Kind.SECTION, "Actors", str(len(actors)), opened=few, children=rows)
+
+
+def problems_section(document: Document) -> Row | None:
+    """What could not be read or should be known, with its place."""
+    problems = list(document.recording.problems)
+    if not problems:
+        return None
+    worst = "error" if any(p.severity == "error" for p in problems) else "warning"
+    return Row(
+        Kind.SECTION,
+        "Problems",
+        str(sum(p.count for p in problems)),
+        icon=worst,
+        opened=worst == "error",
+        children=tuple(map(_problem, problems)),
+    )
+
+
+SECTIONS: tuple[Callable[[Document], Row | None], ...] = (
+    actors_section,
+    problems_section,
+)
+
+
+def sections(document: Document) -> tuple[Row, ...]:
+    """All that stands below a document."""
+    made = (section(document) for section in SECTIONS)
+    return tuple(row for row in made if row is not None)
+
+
+def _actor(actor: Actor, name: str, children: tuple[Row, ...] = ()) -> Row:
+    icon = {"Articulated": "articulated", "Soft": "soft"}.get(actor.type, "rigid")
+    right = lifetime_text(actor) or ("static" if actor.static else "")
+    return Row(
+        Kind.ACTOR,
+        name,
+        right,
+        actor_tooltip(actor),
+        "static" if actor.static else icon,
+        actor.index,
+        checkable=True,
+        children=children,
+    )
+
+
+def _problem(problem: Problem) -> Row:
+    times = f"×{problem.count}" if problem.count > 1 else ""
+    place = f"\n{problem.where}" if problem.where else ""
+    more = "\nThe first place of several is named." if problem.count > 1 else ""
+    where = (
+        Row(Kind.PROBLEM, problem.where, tip=problem.where) if problem.where else None
+    )
+    return Row(
+        Kind.PROBLEM,
+        problem.message,
+        times,
+        f"{problem.message}{place}{more}",
+        problem.severity,
+        children=() if where is None else (where,),
+        opened=False,
+    )

@@ -1,0 +1,358 @@
+"""The tree of open documents: its items, and how they are painted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import qtawesome
+from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QIcon,
+    QPainter,
+    QPalette,
+    QPen,
+    QStandardItem,
+    QStandardItemModel,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+    QWidget,
+)
+
+from isoscope.widgets.look import blend, scaled
+from isoscope.widgets.session import Document, Phase
+from isoscope.widgets.sources.rows import Kind, Row
+from isoscope.widgets.sources.texts import progress_of, state_text
+from isoscope.widgets.theme import DARK, Tokens
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QPersistentModelIndex
+
+    AnyIndex = QModelIndex | QPersistentModelIndex
+
+ROW, DOCUMENT = Qt.ItemDataRole.UserRole + 1, Qt.ItemDataRole.UserRole + 2
+ICONS = {
+    "document": "mdi6.file-outline",
+    "rigid": "mdi6.cube-outline",
+    "articulated": "mdi6.robot-industrial-outline",
+    "soft": "mdi6.water-outline",
+    "static": "mdi6.land-fields",
+    "error": "mdi6.close-octagon-outline",
+    "warning": "mdi6.alert-outline",
+    "note": "mdi6.information-outline",
+}
+ICON_PX = 16
+CHECK_PX = 13
+BUTTON_PX = 26
+
+
+class SourcesModel(QStandardItemModel):
+    """One top row a document; below it what `rows.sections` gives.
+
+    Column 0 holds everything, column 1 the button of a document that is being indexed.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setColumnCount(2)
+
+    def add_document(self, document: Document) -> QStandardItem:
+        """A row for a document, without what stands below it."""
+        item = QStandardItem(document.name)
+        item.setEditable(False)
+        item.setData(Row(Kind.DOCUMENT, document.name, icon="document"), ROW)
+        item.setData(document, DOCUMENT)
+        button = QStandardItem()
+        button.setEditable(False)
+        self.appendRow([item, button])
+        return item
+
+    def item_of(self, document: Document) -> QStandardItem | None:
+        """The top row of a document."""
+        for at in range(self.rowCount()):
+            item = self.item(at)
+            if item.data(DOCUMENT) is document:
+                return item
+        return None
+
+    def fill(self, item: QStandardItem, rows: tuple[Row, ...]) -> None:
+        """Put these rows below a document."""
+        document: Document = item.data(DOCUMENT)
+        item.removeRows(0, item.rowCount())
+        for row in rows:
+            item.appendRow(self._made(row, document))
+
+    def _made(self, row: Row, document: Document) -> QStandardItem:
+        item = QStandardItem(row.text)
+        item.setEditable(False)
+        item.setData(row, ROW)
+        item.setData(document, DOCUMENT)
+        item.setToolTip(row.tip)
+        if row.checkable:
+            item.setCheckable(True)
+            item.setCheckState(_checked(document, row))
+        said = " ".join(part for part in (row.text, row.right) if part)
+        item.setData(said, Qt.ItemDataRole.AccessibleTextRole)
+        for child in row.children:
+            item.appendRow(self._made(child, document))
+        return item
+
+    def update_checks(self, item: QStandardItem) -> None:
+        """Read again which actors are drawn."""
+        row: Row = item.data(ROW)
+        if row.checkable:
+            item.setCheckState(_checked(item.data(DOCUMENT), row))
+        for child in below(item):
+            self.update_checks(child)
+
+
+def below(item: QStandardItem) -> list[QStandardItem]:
+    """The rows below an item."""
+    return [item.child(at) for at in range(item.rowCount())]
+
+
+def _first(index: AnyIndex) -> QModelIndex:
+    """The index in column 0 of the same row."""
+    return index.sibling(index.row(), 0)
+
+
+def _checked(document: Document, row: Row) -> Qt.CheckState:
+    shown = row.actor not in document.hidden
+    links = [link.actor not in document.hidden for link in row.children]
+    if links and not all(shown == link for link in links):
+        return Qt.CheckState.PartiallyChecked
+    return Qt.CheckState.Checked if shown else Qt.CheckState.Unchecked
+
+
+class RowPainter(QStyledItemDelegate):
+    """Paints a document in two lines and everything else in one."""
+
+    def __init__(self, parent: QTreeView) -> None:
+        super().__init__(parent)
+        self._icons: dict[tuple[str, str], QIcon] = {}
+        self.active: Document | None = None
+        self.set_look(DARK, parent.font())
+
+    def set_look(self, t: Tokens, base: QFont) -> None:
+        """Take colours and fonts."""
+        self._t = t
+        self._plain, self._bold = QFont(base), scaled(base, 1.0, bold=True)
+        self._small = scaled(base, 0.88)
+        self._selected = blend(t.panel, t.accent, 0.22)
+        self._line = QFontMetrics(base).height()
+        self._small_line = QFontMetrics(self._small).height()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:  # noqa: N802
+        """A document is higher."""
+        row: Row | None = _first(index).data(ROW)
+        if row is not None and row.kind is Kind.DOCUMENT:
+            return QSize(100, self._line + self._small_line + 12)
+        return QSize(100, self._line + 6)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex
+    ) -> None:
+        """Background, check box, icon, texts."""
+        row: Row | None = index.data(ROW)
+        box: QRect = option.rect
+        state = option.state
+        painter.save()
+        chosen = bool(state & QStyle.StateFlag.State_Selected)
+        if chosen:
+            painter.fillRect(box, self._selected)
+        elif _first(index).data(DOCUMENT) is self.active and (
+            not index.parent().isValid()
+        ):
+            painter.fillRect(box, QColor(self._t.raised))
+        if row is None:
+            painter.restore()
+            return
+        if row.kind is Kind.DOCUMENT:
+            self._document(painter, box, index.data(DOCUMENT))
+        else:
+            left = box.left() + 2
+            if row.checkable:
+                left = self._check(painter, option, index)
+            self._texts(painter, box, left, row, index.data(DOCUMENT))
+        painter.restore()
+
+    def _check(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: AnyIndex,
+    ) -> int:
+        """A check box where the style says that it is clicked; returns its right."""
+        asked = QStyleOptionViewItem(option)
+        self.initStyleOption(asked, index)
+        widget: QWidget = asked.widget
+        place = widget.style().subElementRect(
+            QStyle.SubElement.SE_ItemViewItemCheckIndicator, asked, widget
+        )
+        centre, t = place.center(), self._t
+        box = QRect(0, 0, CHECK_PX, CHECK_PX)
+        box.moveCenter(centre)
+        check = Qt.CheckState(index.data(Qt.ItemDataRole.CheckStateRole))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(t.dim), 1))
+        painter.setBrush(QColor(t.raised))
+        painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
+        painter.setPen(QPen(QColor(t.text), 1.6))
+        x, y = box.left(), box.top()
+        if check is Qt.CheckState.Checked:
+            painter.drawPolyline(
+                [
+                    QPointF(x + 3, y + 6.8),
+                    QPointF(x + 5.6, y + 9.4),
+                    QPointF(x + 10, y + 4),
+                ]
+            )
+        elif check is Qt.CheckState.PartiallyChecked:
+            painter.drawLine(QPointF(x + 3.5, y + 6.5), QPointF(x + 9.5, y + 6.5))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        return place.right() + 5
+
+    def _texts(
+        self, painter: QPainter, box: QRect, left: int, row: Row, document: Document
+    ) -> None:
+        t = self._t
+        section = row.kind is Kind.SECTION
+        hidden = row.actor is not None and row.actor in document.hidden
+        colour = t.dim if section or hidden else t.text
+        if row.icon:
+            tint = {"error": t.error, "warning": t.warning}.get(row.icon, t.dim)
+            place = QRect(left, box.center().y() - ICON_PX // 2 + 1, ICON_PX, ICON_PX)
+            self._icon(row.icon, tint).paint(painter, place)
+            left += ICON_PX + 5
+        right = box.right() - 8
+        if row.right:
+            right -= (
+                self._draw(
+                    painter,
+                    QRect(left, box.top(), right - left, box.height()),
+                    row.right,
+                    self._small,
+                    t.dim,
+                    Qt.AlignmentFlag.AlignRight,
+                )
+                + 6
+            )
+        place = QRect(left, box.top(), max(right - left, 0), box.height())
+        font = self._small if section else self._plain
+        self._draw(painter, place, row.text, font, colour)
+
+    def _document(self, painter: QPainter, box: QRect, document: Document) -> None:
+        t, active = self._t, document is self.active
+        failed = document.phase is Phase.FAILED
+        if active:
+            bar = QRect(box.left(), box.top() + 6, 3, box.height() - 12)
+            painter.fillRect(bar, QColor(t.accent))
+        left, top = box.left() + 8, box.top() + 5
+        width = box.right() - 8 - left
+        icon = "error" if failed else "document"
+        tint = t.error if failed else t.accent if active else t.dim
+        self._icon(icon, tint).paint(painter, QRect(left, top, ICON_PX, ICON_PX))
+        left, width = left + ICON_PX + 5, width - ICON_PX - 5
+        font = self._bold if active else self._plain
+        self._draw(
+            painter,
+            QRect(left, top, width, self._line),
+            document.name,
+            font,
+            t.text,
+            elide=Qt.TextElideMode.ElideMiddle,
+        )
+        below = QRect(left, top + self._line + 1, width, self._small_line)
+        colour = t.error if failed else t.dim
+        used = self._draw(painter, below, state_text(document), self._small, colour)
+        share = progress_of(document)
+        if share is not None:
+            bar = QRect(left + used + 8, below.center().y() - 1, width - used - 8, 4)
+            painter.fillRect(bar, QColor(t.border))
+            bar.setWidth(round(bar.width() * share))
+            painter.fillRect(bar, QColor(t.accent))
+
+    def _draw(
+        self,
+        painter: QPainter,
+        box: QRect,
+        text: str,
+        font: QFont,
+        colour: str,
+        align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+        elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> int:
+        """Draw a line of text; returns its width."""
+        metrics = QFontMetrics(font)
+        shown = metrics.elidedText(text, elide, box.width())
+        painter.setFont(font)
+        painter.setPen(QColor(colour))
+        painter.drawText(box, align | Qt.AlignmentFlag.AlignVCenter, shown)
+        return metrics.horizontalAdvance(shown)
+
+    def _icon(self, name: str, colour: str) -> QIcon:
+        key = (name, colour)
+        if key not in self._icons:
+            self._icons[key] = qtawesome.icon(ICONS[name], color=colour)
+        return self._icons[key]
+
+
+class SourcesTree(QTreeView):
+    """The view."""
+
+    def __init__(self, model: SourcesModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setModel(model)
+        self.rows = RowPainter(self)
+        self.setItemDelegate(self.rows)
+        self.setHeaderHidden(True)
+        self.setIndentation(14)
+        self.setExpandsOnDoubleClick(True)
+        self.setAllColumnsShowFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.setAccessibleName("Open recordings")
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(BUTTON_PX)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(1, BUTTON_PX + 4)
+        self.setColumnHidden(1, True)
+
+    def set_look(self, t: Tokens) -> None:
+        """Take colours and fonts."""
+        self.rows.set_look(t, self.font())
+        colours = self.palette()
+        colours.setColor(QPalette.ColorRole.Highlight, blend(t.panel, t.accent, 0.22))
+        self.setPalette(colours)
+        self.viewport().update()
+
+    def item_at(self, index: AnyIndex) -> tuple[Row, Document] | None:
+        """What a row is, and of which document."""
+        row: Any = _first(index).data(ROW)
+        document: Any = _first(index).data(DOCUMENT)
+        return None if row is None or document is None else (row, document)
+
+    def drawBranches(self, painter: QPainter, rect: QRect, index: AnyIndex) -> None:  # noqa: N802
+        """Continue the row's background below the arrow."""
+        first = _first(index)
+        if self.selectionModel().isSelected(first):
+            painter.fillRect(rect, self.palette().color(QPalette.ColorRole.Highlight))
+        elif not first.parent().isValid() and (
+            first.data(DOCUMENT) is self.rows.active
+        ):
+            painter.fillRect(
+                rect, self.palette().color(QPalette.ColorRole.AlternateBase)
+            )
+        super().drawBranches(painter, rect, index)
