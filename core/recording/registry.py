@@ -185,6 +185,8 @@ def _looks_like(head: bytes) -> str:
     for magic, name in _MAGIC.items():
         if head.startswith(magic):
             return f"it looks like {name}"
+    if head.lstrip()[:1] in (b"{", b"["):
+        return "it looks like JSON of other content"
     printable = sum(32 <= byte < 127 or byte in (9, 10, 13) for byte in head)
     if printable > 0.95 * len(head):
         return "it looks like text"
