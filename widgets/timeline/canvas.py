@@ -217,7 +217,7 @@ class Canvas(QWidget):
 
     # -- painting -----------------------------------------------------------------
 
-    def paintEvent(self, event: QPaintEvent) -> None:
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Bring the picture up to date, then show it with the overlay."""
         painter = QPainter(self)
         if not self.timeline.rows:
@@ -240,16 +240,16 @@ class Canvas(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         overlay.paint_overlay(painter, frame, self._state, self.pointing, self._labels)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Lay out again."""
         super().resizeEvent(event)
         self._lay_out_again()
 
-    def minimumSizeHint(self) -> QSize:
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Room for the ruler, two lanes and the overview."""
         return QSize(320, 132)
 
-    def sizeHint(self) -> QSize:
+    def sizeHint(self) -> QSize:  # noqa: N802
         """Room for eight environments."""
         return QSize(960, 268)
 

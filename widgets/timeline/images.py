@@ -157,13 +157,12 @@ def _stripes(height: int) -> Array:
 
 
 def _widened(bits: Array, level: Array, columns: int) -> tuple[Array, Array]:
-    # An odd step takes its neighbours' columns too, unless they are odder.
+    # An odd step takes the next columns too, unless they have odd ones themselves.
     for _ in range(columns - 1):
         before = bits.copy()
-        odd = before[:-1] > StepLook.USUAL
-        stronger = odd & (before[:-1] > before[1:])
-        bits[1:][stronger] = before[:-1][stronger]
-        level[1:][stronger] = level[:-1][stronger]
+        free = (before[:-1] > StepLook.USUAL) & (before[1:] <= StepLook.USUAL)
+        bits[1:][free] = before[:-1][free]
+        level[1:][free] = level[:-1][free]
     return bits, level
 
 

@@ -46,16 +46,16 @@ class Legend(QWidget):
         self._theme = name
         self.update()
 
-    def sizeHint(self) -> QSize:
+    def sizeHint(self) -> QSize:  # noqa: N802
         """Room for all of them."""
         wide = sum(self._wide(text) + BETWEEN_PX for _, text in self._entries)
         return QSize(round(wide), self.fontMetrics().height() + 2)
 
-    def minimumSizeHint(self) -> QSize:
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
         """None is needed."""
         return QSize(0, self.fontMetrics().height())
 
-    def paintEvent(self, _event: QPaintEvent) -> None:
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Paint from the left until there is no more room."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -241,7 +241,7 @@ class TimelinePanel(Panel):
 
     # -- Qt -----------------------------------------------------------------------
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Hand the canvas' mouse events to the gestures."""
         kind = event.type()
         if isinstance(event, QMouseEvent):
@@ -265,7 +265,7 @@ class TimelinePanel(Panel):
             return True
         return super().eventFilter(watched, event)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Zoom with Ctrl and plus, minus or 0; Escape selects nothing."""
         control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         key = event.key()
@@ -280,7 +280,7 @@ class TimelinePanel(Panel):
         else:
             super().keyPressEvent(event)
 
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802
         """What can be done with the selection and the view."""
         if self.canvas.timeline.rows:
             self.menu().popup(event.globalPos())
@@ -305,7 +305,7 @@ class TimelinePanel(Panel):
         menu.addAction("Show everything", self.fit)
         return menu
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Fill the panel."""
         super().resizeEvent(event)
         self.canvas.setGeometry(self.rect())
