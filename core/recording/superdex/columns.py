@@ -23,7 +23,7 @@ RESERVED_BYTES = 1 << 26
 ABSENT_BYTES = 1 << 29  # what absent rows may cost in a small file
 ALL_BYTES = 1 << 30  # what all rows may cost in a small file
 MAX_FIELDS = 4096  # of one actor
-_RAGGED_ROW = 13  # bytes of a row's bookkeeping: end, validity, shape
+ROW_BYTES = 13  # bytes of a row's bookkeeping: end, validity, shape
 _NEW_TRACK, _NEW_ACTOR = 1 << 10, 1 << 11  # about what the objects themselves take
 
 
@@ -63,7 +63,7 @@ class Columns:
                 track = RaggedTrack(like.dtype, first)
             else:
                 track = Track(like.dtype, like.shape, first, self._room(like, first))
-            self._spend(_NEW_TRACK)
+            self.spend(_NEW_TRACK)
             table.tracks[name] = track
         return self._reach(table, name, track, row)
 
@@ -87,14 +87,14 @@ class Columns:
         track = self.track_for(table, name, value, row, first)
         if track.first + len(track) > row:
             return f"{name!r} is there twice in one step: the later one was dropped"
-        self._spend(value.nbytes + _RAGGED_ROW)
+        self.spend(value.nbytes + ROW_BYTES)
         if not track.append_value(value):
             return f"dtype or shape of {name!r} changes on the way"
         return ""
 
     def spend_actor(self, reference: dict[str, Array]) -> None:
         """Count a new actor and what it holds once; raises TooMuchError."""
-        self._spend(_NEW_ACTOR + sum(value.nbytes for value in reference.values()))
+        self.spend(_NEW_ACTOR + sum(value.nbytes for value in reference.values()))
 
     def finish(self, table: FieldTable, rows: int) -> None:
         """Bring every track up to `rows`, where that costs no more than it may."""
@@ -120,11 +120,12 @@ class Columns:
             track = table.tracks[name] = sparse(track)
             cost = missing * _row_bytes(track)
         self._absent_left -= min(cost, self._absent_left)
-        self._spend(cost)
+        self.spend(cost)
         track.skip_to(row)
         return track
 
-    def _spend(self, size: int) -> None:
+    def spend(self, size: int) -> None:
+        """Count bytes that were or will be stored; raises TooMuchError."""
         self._all_left -= size
         if self._all_left < 0:
             raise TooMuchError
@@ -133,7 +134,7 @@ class Columns:
 def _row_bytes(track: AnyTrack) -> int:
     """What one absent row costs."""
     if isinstance(track, RaggedTrack):
-        return _RAGGED_ROW
+        return ROW_BYTES
     return int(np.prod(track.shape, dtype=np.int64)) * track.dtype.itemsize + 1
 
 

@@ -212,13 +212,34 @@ class Assembler:
         leave_out: Iterable[str] = (),
     ) -> None:
         for name, value in fields.items():
-            if name in leave_out:
-                continue
-            if name not in table:
-                self._note_new(name, value)
-            wrong = self._columns.put(table, name, value, row, first)
-            if wrong:
-                self.tell(wrong, where)
+            if name not in leave_out:
+                self.put(table, name, value, row, first, where)
+
+    def put(
+        self,
+        table: FieldTable,
+        name: str,
+        value: Array,
+        row: int,
+        first: int,
+        where: str,
+    ) -> None:
+        """Append one row's value to its track; what is wrong with it is told."""
+        if name not in table:
+            self._note_new(name, value)
+        wrong = self._columns.put(table, name, value, row, first)
+        if wrong:
+            self.tell(wrong, where)
+
+    def spend(self, size: int) -> None:
+        """Count bytes that are appended to tracks from outside.
+
+        Raises
+        ------
+        TooMuchError
+            If the file expands to more than one of its size may.
+        """
+        self._columns.spend(size)
 
     def track_for(
         self, table: FieldTable, name: str, like: Array, row: int, first: int

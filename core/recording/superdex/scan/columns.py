@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.core.recording.superdex.columns import MAX_FIELDS, ROW_BYTES
 from isoscope.core.recording.superdex.events import IDENTITY
 from isoscope.core.recording.superdex.scan.block import (
     ACTORS,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
         Int64Array,
         Track,
     )
+
+# A column with gaps takes no more room than this at once, or else goes row by row.
+_SPREAD_BYTES = 1 << 25
 
 
 @dataclass(slots=True)
@@ -157,14 +161,37 @@ def put(
     """
     columns.sort(key=lambda column: int(column.rows[0]))
     low = int(columns[0].rows[0])
+    span = 1 + max(int(c.rows[-1]) for c in columns) - low
+    stored = sum(c.values.nbytes for c in columns)
+    widest = max(c.values.nbytes // len(c.rows) for c in columns)
+    if span * widest > max(_SPREAD_BYTES, 2 * stored) or (
+        name not in table and len(table.tracks) >= MAX_FIELDS
+    ):
+        _put_rows(assembler, table, first, name, columns, where)
+        return
     track = assembler.track_for(table, name, columns[0].row(0), low, first)
+    assembler.spend(stored + ROW_BYTES * span)
     if isinstance(track, RaggedTrack):
-        odd = _put_ragged(track, columns, low)
+        odd = _put_ragged(track, columns, low, span)
     else:
-        odd = _put_fixed(track, columns, low)
+        odd = _put_fixed(track, columns, low, span)
     for row, value in odd:
         track.odd[row] = value
         assembler.tell(f"dtype or shape of {name!r} changes on the way", where(row))
+
+
+def _put_rows(
+    assembler: Assembler,
+    table: FieldTable,
+    first: int,
+    name: str,
+    columns: list[Column],
+    where: Callable[[int], str],
+) -> None:
+    """Append row by row what would take far more room as a column."""
+    rows = [(int(row), c, i) for c in columns for i, row in enumerate(c.rows)]
+    for row, column, index in sorted(rows, key=lambda item: item[0]):
+        assembler.put(table, name, column.row(index), row, first, where(row))
 
 
 def _odd(column: Column) -> list[tuple[int, Array]]:
@@ -172,7 +199,7 @@ def _odd(column: Column) -> list[tuple[int, Array]]:
 
 
 def _put_fixed(
-    track: Track, columns: list[Column], low: int
+    track: Track, columns: list[Column], low: int, span: int
 ) -> list[tuple[int, Array]]:
     """Append to a track of fixed shape; gives back what does not fit it."""
     odd: list[tuple[int, Array]] = []
@@ -182,12 +209,11 @@ def _put_fixed(
             fitting.append(column)
         else:
             odd += _odd(column)
-    high = 1 + max(int(c.rows[-1]) for c in columns)
-    if len(columns) == 1 and fitting and high - low == len(fitting[0].rows):
+    if len(columns) == 1 and fitting and span == len(fitting[0].rows):
         track.append(fitting[0].values)
         return odd
-    values = np.zeros((high - low, *track.shape), track.dtype)
-    valid = np.zeros(high - low, np.bool_)
+    values = np.zeros((span, *track.shape), track.dtype)
+    valid = np.zeros(span, np.bool_)
     for column in fitting:
         values[column.rows - low] = column.values
         valid[column.rows - low] = True
@@ -200,14 +226,13 @@ def _fits(track: AnyTrack, column: Column) -> bool:
 
 
 def _put_ragged(
-    track: RaggedTrack, columns: list[Column], low: int
+    track: RaggedTrack, columns: list[Column], low: int, span: int
 ) -> list[tuple[int, Array]]:
     """Append to a track of varying length; gives back what is of another dtype."""
     odd: list[tuple[int, Array]] = []
-    high = 1 + max(int(c.rows[-1]) for c in columns)
-    lengths = np.zeros(high - low, np.int64)
-    valid = np.zeros(high - low, np.bool_)
-    shapes = np.zeros(high - low, np.int32)
+    lengths = np.zeros(span, np.int64)
+    valid = np.zeros(span, np.bool_)
+    shapes = np.zeros(span, np.int32)
     fitting: list[tuple[Int64Array, Int64Array, Array]] = []
     for column in columns:
         if column.values.dtype != track.dtype:

@@ -261,6 +261,9 @@ def link_info(body: bytes) -> LinkInfo:
     at = 10 if flags & 1 else 2
     count = 3 if flags & 2 else 2
     require(len(body) >= at + 8 * count, "link info is cut")
+    if flags & 1:
+        most = struct.unpack_from("<q", body, 2)[0]
+        require(0 <= most < 1 << 32, "links' creation order")
     addresses = struct.unpack_from(f"<{count}Q", body, at)
     if all(address == UNDEFINED for address in addresses):
         return LinkInfo(bool(flags & 1), None, None, None)
