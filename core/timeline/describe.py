@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.model import StepKind
-from isoscope.core.timeline.model import StepLook
+from isoscope.core.timeline.pieces import StepLook
 from isoscope.core.timeline.ruler import stamp_decimals, stamp_text
 from isoscope.core.timeline.steps import step_looks
 

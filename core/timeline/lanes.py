@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.timeline.model import (
-    SEVERITY_SHAPES,
-    Items,
-    Lane,
-    LaneKind,
-    Marks,
-    RowBits,
-    Shape,
-    Timeline,
-    TimelineExtras,
-)
+from isoscope.core.timeline.model import Lane, LaneKind, Timeline, TimelineExtras
 from isoscope.core.timeline.owners import environment_lanes, owner_lane
+from isoscope.core.timeline.pieces import SEVERITY_SHAPES, Items, Marks, RowBits, Shape
 from isoscope.core.timeline.steps import steps_lane, typical_h
 
 if TYPE_CHECKING:

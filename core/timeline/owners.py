@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.model import StepKind
-from isoscope.core.timeline.model import (
-    Items,
-    Lane,
-    LaneKind,
-    Look,
-    Marks,
-    RowBits,
-    Shape,
-)
+from isoscope.core.timeline.model import Lane, LaneKind
+from isoscope.core.timeline.pieces import Items, Look, Marks, RowBits, Shape
 
 if TYPE_CHECKING:
     from isoscope.core.recording.model import Labels

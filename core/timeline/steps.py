@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.timeline.model import (
-    Lane,
-    LaneKind,
-    Marks,
-    RowBits,
-    Shape,
-    StepLook,
-)
+from isoscope.core.timeline.model import Lane, LaneKind
+from isoscope.core.timeline.pieces import Marks, RowBits, Shape, StepLook
 
 if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array

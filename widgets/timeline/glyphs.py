@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainterPath, QPen, QPolygonF
 
-from isoscope.core.timeline.model import Shape
+from isoscope.core.timeline.pieces import Shape
 from isoscope.widgets.timeline.frame import colour
 
 if TYPE_CHECKING:

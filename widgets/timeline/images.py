@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.timeline.model import Look, StepLook
 from isoscope.core.timeline.owners import OWNER_COLOURS, UNKNOWN_OWNER
+from isoscope.core.timeline.pieces import Look, StepLook
 
 if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
-    from isoscope.core.timeline.model import Items, RowBits
+    from isoscope.core.timeline.pieces import Items, RowBits
     from isoscope.core.timeline.view import Columns
     from isoscope.widgets.timeline.palette import Fill, Palette
 

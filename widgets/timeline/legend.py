@@ -8,7 +8,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from isoscope.core.timeline.model import LaneKind, Look, Shape, StepLook
+from isoscope.core.timeline.model import LaneKind
+from isoscope.core.timeline.pieces import Look, Shape, StepLook
 from isoscope.widgets.timeline.frame import LEFT_MIDDLE, colour, small, text_width
 from isoscope.widgets.timeline.glyphs import NAMES, draw_glyph
 from isoscope.widgets.timeline.palette import palette

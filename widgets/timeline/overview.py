@@ -8,7 +8,8 @@ import numpy as np
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QBrush, QPen
 
-from isoscope.core.timeline.model import LaneKind, Shape
+from isoscope.core.timeline.model import LaneKind
+from isoscope.core.timeline.pieces import Shape
 from isoscope.core.timeline.view import View
 from isoscope.widgets.timeline import images
 from isoscope.widgets.timeline.frame import colour, draw_pixels

@@ -8,7 +8,8 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainterPath, QPen, QPolygonF
 
-from isoscope.core.timeline.model import NO_ROWS, SEVERITY_SHAPES, LaneKind, Shape
+from isoscope.core.timeline.model import LaneKind
+from isoscope.core.timeline.pieces import NO_ROWS, SEVERITY_SHAPES, Shape
 from isoscope.widgets.timeline import images
 from isoscope.widgets.timeline.frame import LEFT_MIDDLE, colour, draw_pixels, small
 from isoscope.widgets.timeline.glyphs import draw_border, draw_glyph

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.timeline.model import StepLook
 from isoscope.core.timeline.owners import OWNER_COLOURS
+from isoscope.core.timeline.pieces import StepLook
 from isoscope.widgets.look import blend
 from isoscope.widgets.theme import Tokens, tokens
 

@@ -13,13 +13,8 @@ from isoscope.core.timeline.lanes import (
     residual_lane,
     timeline_of,
 )
-from isoscope.core.timeline.model import (
-    FindingMark,
-    LaneKind,
-    Shape,
-    Taint,
-    TimelineExtras,
-)
+from isoscope.core.timeline.model import FindingMark, LaneKind, Taint, TimelineExtras
+from isoscope.core.timeline.pieces import Shape
 
 
 def keys(timeline):

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoscope.core.timeline.model import Arc, Marks, Shape, Timeline, TimelineExtras
+from isoscope.core.timeline.model import Arc, Timeline, TimelineExtras
+from isoscope.core.timeline.pieces import Marks, Shape
 from isoscope.core.timeline.view import View
 
 mark = st.tuples(st.integers(0, 5000), st.sampled_from(Shape), st.text(max_size=3))

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoscope.core.recording.model import Labels, StepKind
-from isoscope.core.timeline.model import Look, Shape
 from isoscope.core.timeline.owners import (
     OWNER_COLOURS,
     UNKNOWN_OWNER,
     environment_lanes,
     owner_lane,
 )
+from isoscope.core.timeline.pieces import Look, Shape
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from isoscope.core.recording.registry import load
-from isoscope.core.timeline.model import Shape, StepLook
+from isoscope.core.timeline.pieces import Shape, StepLook
 from isoscope.core.timeline.steps import (
     step_levels,
     step_looks,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoscope.core.timeline.model import Items, Look, RowBits
 from isoscope.core.timeline.owners import OWNER_COLOURS, environment_lanes, owner_lane
+from isoscope.core.timeline.pieces import Items, Look, RowBits
 from isoscope.core.timeline.steps import steps_lane, typical_h
 from isoscope.core.timeline.view import View
 from isoscope.widgets.theme import THEMES
