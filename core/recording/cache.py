@@ -99,10 +99,6 @@ class IndexCache:
         name = hashlib.blake2b(path.encode(), digest_size=16).hexdigest()
         return self.folder / f"{name}{_SUFFIX}"
 
-    def has(self, path: Path) -> bool:
-        """Whether there may be an index of this file; it may be stale."""
-        return self._place(_text(path)).exists()
-
     def load(self, key: Key, recording: Recording) -> bool:
         """Fill an empty recording from the cache; False if there is no fit index."""
         place = self._place(key.path)
@@ -112,8 +108,6 @@ class IndexCache:
                 if header.key != asdict(key):
                     return False
                 cachefile.read_into(file, header, recording)
-        except FileNotFoundError:
-            return False
         except (OSError, MemoryError):
             return False
         except cachefile.CorruptError:
@@ -161,6 +155,38 @@ class IndexCache:
             with suppress(OSError):
                 path.unlink()
                 total -= size
+
+
+class KeptIndex:
+    """The index of one file: looked for before reading it, kept afterwards.
+
+    Parameters
+    ----------
+    path
+        The file.
+    version
+        Of the code that reads it.
+    """
+
+    def __init__(self, path: Path, version: int) -> None:
+        self._path = path
+        self._version = version
+        self._cache = IndexCache()
+        self._key: Key | None = None
+        # Taken now: a file that changes while it is read is not kept.
+        with suppress(OSError):
+            self._key = key_of(path, version)
+
+    def fill(self, recording: Recording) -> bool:
+        """Fill an empty recording; False if nothing fit is kept."""
+        return self._key is not None and self._cache.load(self._key, recording)
+
+    def keep(self, recording: Recording) -> bool:
+        """Keep what was read, if the file is still what it was."""
+        with suppress(OSError):
+            if self._key is not None and self._key == key_of(self._path, self._version):
+                return self._cache.store(self._key, recording)
+        return False
 
 
 def _text(path: Path) -> str:

@@ -71,6 +71,8 @@ class EventFile:
         must not read the file (it is damaged, or somebody is writing it).
     events
         The group of events, or None likewise.
+    writer
+        The program that has it open for writing, or None.
     problems
         What was wrong on opening, or in the list of events.
 
@@ -83,6 +85,7 @@ class EventFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.count = 0
+        self.writer: str | None = None
         self.problems: list[Problem] = []
         self.events: h5py.Group | None = None
         self.listing: Listing | None = None
@@ -153,6 +156,7 @@ class EventFile:
     def _open_apart(self, state: Condition, library: str) -> None:
         """Open it in another process, in the first mode that works."""
         self.problems.clear()
+        self.writer = state.writer
         for mode in _modes(state, sound=not library):
             try:
                 self._apart = self._child(mode)

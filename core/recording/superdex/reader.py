@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from isoscope.core.errors import CancelledError, ReadError
+from isoscope.core.recording.cache import KeptIndex
 from isoscope.core.recording.model import Recording
 from isoscope.core.recording.superdex import events as ev
 from isoscope.core.recording.superdex.columns import TooMuchError
@@ -26,6 +28,8 @@ FORMAT = "superdex-events"
 BLOCK = 64  # events between reports of progress, at least
 # Unrecognised events that are read in this process; more are worth starting another.
 MAX_HERE = 64
+# What took longer to index, with h5py, is kept in the user's cache.
+WORTH_KEEPING_S = 0.5
 # Creations at the file's beginning that a preview reads, at most.
 MAX_LEADING = 1000
 
@@ -103,8 +107,14 @@ class EventSource:
         self, progress: Progress | None = None, cancelled: Cancel | None = None
     ) -> None:
         """Fill the recording to the end of the file."""
-        numbers = self.file.numbers
-        recording, total = self.recording, len(numbers)
+        recording = self.recording
+        kept = KeptIndex(self.path, ev.INDEX_VERSION)
+        if kept.fill(recording):
+            if progress is not None:
+                progress(self.file.count, self.file.count)
+            return
+        numbers, began = self.file.numbers, time.monotonic()
+        total = len(numbers)
         self._take_problems()
         recording.expected_steps = total
         assembler = ev.Assembler(recording, total)
@@ -136,6 +146,9 @@ class EventSource:
             progress(total, total)
         broken = any(p.severity == "error" for p in recording.problems)
         recording.complete = not (job.lost or stopped or broken)
+        took = time.monotonic() - began if job.slow else 0.0
+        if took > WORTH_KEEPING_S and not stopped and self.file.writer is None:
+            kept.keep(recording)
 
     def _stops(self, cancelled: Cancel | None) -> bool:
         return self._closed or (cancelled is not None and cancelled())
