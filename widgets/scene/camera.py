@@ -149,8 +149,10 @@ class Camera:
         tan_x = tan_y * max(aspect, 0.1)
         # |x| <= tan (distance + depth) for every corner
         needed = np.maximum(np.abs(away @ right) / tan_x, np.abs(away @ upward) / tan_y)
-        distance = float((needed - away @ forward).max())
-        return replace(self, target=middle, distance=max(distance, 1e-7))
+        # Not nearer than this, or something long and thin ends right before the eye.
+        least = 0.75 * float(np.linalg.norm(high - low))
+        distance = max(float((needed - away @ forward).max()), least, 1e-7)
+        return replace(self, target=middle, distance=distance)
 
     # -- looking through it -----------------------------------------------------------
 
@@ -165,7 +167,7 @@ class Camera:
     def near_far(self) -> tuple[float, float]:
         """Depths between which things are seen [m]."""
         far = self.distance + 30.0 * max(self.size, self.distance)
-        return max(0.01 * self.distance, far * 2e-6), far
+        return 0.01 * self.distance, far
 
     def projection(self, aspect: float) -> Array:
         """Projection matrix [4, 4] of a view of this width over height."""

@@ -149,7 +149,10 @@ class SceneModel:
     # -- where things are -------------------------------------------------------------
 
     def box_of(self, actor: int | None) -> tuple[Array, Array]:
-        """Corners [3] of the box to frame: this actor's, or the whole recording's."""
+        """Corners [3] of the box to frame: this actor's, or the whole recording's.
+
+        The whole includes what an overlay puts beside it.
+        """
         found = []
         if actor is not None and actor < len(self.shapes):
             family = (actor, *self.shapes.links.get(actor, ()))
@@ -157,7 +160,11 @@ class SceneModel:
             found = [ball(self.shapes, self.state, i, least) for i in family]
         balls = [b for b in found if b is not None]
         if not balls:
-            return self.survey.low, self.survey.high
+            beside = [np.zeros(3)]
+            if self.overlay is not None:
+                beside += [np.array(ghost.offset) for ghost in self.overlay.ghosts]
+            low, high = np.min(beside, axis=0), np.max(beside, axis=0)
+            return self.survey.low + low, self.survey.high + high
         low = np.min([centre - radius for centre, radius in balls], axis=0)
         high = np.max([centre + radius for centre, radius in balls], axis=0)
         return low, high

@@ -137,6 +137,7 @@ class ScenePanel(Panel):
         """Show these rows' states beside the present one: (row, label, colour) each."""
         overlay = side_by_side(entries, self.model.survey, here)
         self.set_overlays([overlay] if entries else [])
+        self.frame_all()
 
     def set_actor_colours(self, hook: Callable[[int, int], str | None] | None) -> None:
         """Colour what moves by a function of (actor index, row), say by environment.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
 
 DEFORMABLE_TYPES = ("Soft", "Shell", "Rod")
+_ROOT_IS_FARTHER = 1.5
 # A plane is written without a mesh and without its normal: only its name tells it
 # from a body whose mesh was not recorded.
 _PLANE_NAMES = ("ground", "plane", "floor")
@@ -155,13 +156,18 @@ def extend(shapes: Shapes, actors: Sequence[Actor]) -> Shapes:
 
 
 def _bones(parts: list[Shape]) -> tuple[tuple[int, int], ...]:
-    """The shortest tree over the parts' creation places, from the first one."""
+    """The shortest tree over the parts' creation places, from the first one, the root.
+
+    A link joins the root only if no other link is about as near: a floating base sits
+    in the midst of its first link.
+    """
     at = np.array([_place(part) for part in parts])
     inside = [0]
     outside = list(range(1, len(parts)))
     pairs = []
     while outside:
         away = np.linalg.norm(at[inside][:, None] - at[outside][None], axis=2)
+        away[0] *= _ROOT_IS_FARTHER
         near, far = np.unravel_index(int(away.argmin()), away.shape)
         pairs.append((parts[inside[near]].index, parts[outside[far]].index))
         inside.append(outside.pop(int(far)))

@@ -159,7 +159,7 @@ def _robust(at: Array, reach: Array) -> tuple[Array, Array]:
     low = np.percentile(at - reach, _PERCENT, axis=0)
     high = np.percentile(at + reach, 100 - _PERCENT, axis=0)
     # A point, or a flat body, still needs a box to look at.
-    least = max(float((high - low).max()), 1e-3 * float(np.abs(at).max()), 1e-6)
+    least = max(float((high - low).max()), 1e-9 * float(np.abs(at).max()), 1e-6)
     flat = high - low < 0.2 * least
     low[flat] -= 0.1 * least
     high[flat] += 0.1 * least
