@@ -78,4 +78,4 @@ def save(key: str, recording: Path, bookmarks: list[Bookmark]) -> None:
         path.unlink(missing_ok=True)
         return
     content = msgspec.json.encode(Sidecar(str(recording), bookmarks))
-    write_whole(path, msgspec.json.format(content, indent=1))
+    write_whole(path, msgspec.json.format(content, indent=1), durable=True)

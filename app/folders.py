@@ -32,8 +32,17 @@ def log_dir() -> Path:
     )
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, also when the machine stops on the way.
+def write_whole(path: Path, content: bytes, *, durable: bool = False) -> None:
+    """Write a file whole or not at all.
+
+    Parameters
+    ----------
+    path
+        Where to; its folder is made.
+    content
+        What.
+    durable
+        Whether it must be there even if the power goes right after; takes longer.
 
     Raises
     ------
@@ -45,8 +54,9 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -23,9 +23,9 @@ def summarize(recording: Recording) -> str:
     """
     steps = len(recording)
     head = counted(steps, "native step")
-    duration_s = _duration_s(recording)
-    if duration_s is not None:
-        head += f" over {duration(duration_s)}"
+    lasts_s = duration_s(recording)
+    if lasts_s is not None:
+        head += f" over {duration(lasts_s)}"
     subject = _subject(recording)
     if subject:
         head += f" of {subject}"
@@ -58,7 +58,8 @@ def duration(seconds: float) -> str:
     return f"{seconds:,.0f} s" if seconds >= 1000 else f"{seconds:.3g} s"
 
 
-def _duration_s(recording: Recording) -> float | None:
+def duration_s(recording: Recording) -> float | None:
+    """How long all its steps take together; None where no h is known."""
     h_s = recording.steps.h_s
     total = float(h_s[np.isfinite(h_s)].sum())
     return total if total > 0 else None
@@ -80,15 +81,18 @@ def _subject(recording: Recording) -> str:
 
 
 def _actors(recording: Recording) -> str:
-    actors = recording.actors
-    if not actors:
+    if not recording.actors:
         return "no actors"
-    kinds = Counter(a.type.lower() for a in actors if not a.static)
-    static = sum(bool(a.static) for a in actors)
-    words = [f"{number:,} {kind}" for kind, number in kinds.items()]
+    moving = Counter(a.type.lower() for a in recording.actors if not a.static)
+    static = sum(bool(a.static) for a in recording.actors)
+    parts = []
+    if moving:
+        kinds = listed([f"{number:,} {kind}" for kind, number in moving.items()])
+        parts.append(f"{kinds} actor{'s' * (moving.total() != 1)}")
     if static:
-        words.append(f"{static:,} static")
-    return f"{listed(words)} actor{'' if len(actors) == 1 else 's'}"
+        noun = "" if moving else f" actor{'s' * (static != 1)}"
+        parts.append(f"{static:,} static{noun}")
+    return listed(parts)
 
 
 def _precision(recording: Recording) -> str:

@@ -52,6 +52,7 @@ class KeysPage(Overlay):
         if footer:
             foot = QLabel(footer)
             foot.setObjectName("card_foot")
+            foot.setIndent(0)
             self.body.addWidget(foot)
 
     def _page(self) -> QWidget:

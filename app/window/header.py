@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QMenuBar,
     QPushButton,
     QSizePolicy,
-    QToolButton,
     QWidget,
 )
 
@@ -24,7 +23,7 @@ class Header(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("header")
-        self.brand = QToolButton()
+        self.brand = QPushButton()
         self.brand.setObjectName("brand")
         self.brand.setText("Isoscope")
         self.brand.setToolTip("Start page")

@@ -276,10 +276,12 @@ class Window(QMainWindow):
     def _on_added(self, document: Document) -> None:
         document.phase_changed.connect(self._on_document)
         document.progress_changed.connect(self._on_document)
+        self._on_document()
 
     def _on_removed(self, document: Document) -> None:
         document.phase_changed.disconnect(self._on_document)
         document.progress_changed.disconnect(self._on_document)
+        self._on_document()
 
     def _on_document(self, *_: object) -> None:
         self._enable()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from isoscope.core.summary import duration, duration_s
 from isoscope.widgets.session import Document, Phase
 
 if TYPE_CHECKING:
@@ -30,10 +29,8 @@ def format_text(document: Document) -> str:
 
 
 def seconds_of(document: Document) -> float | None:
-    """Recording time from the first step's end to the last's; None where unknown."""
-    times = document.recording.steps.time_s
-    known = times[np.isfinite(times)]
-    return float(known[-1] - known[0]) if len(known) else None
+    """How long its steps take together, as the sentence on top says it; or None."""
+    return duration_s(document.recording)
 
 
 def progress_of(document: Document) -> float | None:
@@ -57,7 +54,7 @@ def state_text(document: Document) -> str:
     if document.phase is Phase.STOPPED:
         return f"stopped after {done:,} of {total:,} events · {steps}"
     seconds = seconds_of(document)
-    lasts = "" if seconds is None else f" · {seconds:.6g} s"
+    lasts = "" if seconds is None else f" · {duration(seconds)}"
     return f"{steps}{lasts} · {format_text(document)}"
 
 
@@ -73,7 +70,7 @@ def tooltip(document: Document) -> str:
     lines.append(f"{document.rows:,} native steps")
     seconds = seconds_of(document)
     if seconds is not None:
-        lines.append(f"{seconds:.6g} s of recording time")
+        lines.append(f"{duration(seconds)} of recording time")
     if document.error:
         lines.append(document.error)
     return "\n".join(lines)
