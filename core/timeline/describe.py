@@ -14,7 +14,7 @@ from isoscope.core.timeline.steps import step_looks
 if TYPE_CHECKING:
     from isoscope.core.clock import TimeAxis
     from isoscope.core.recording.model import Labels, Recording
-    from isoscope.core.timeline.model import Timeline
+    from isoscope.core.timeline.model import Lane, Timeline
 
 _ODD = {
     StepLook.LONGER: "longer than usual",
@@ -68,10 +68,17 @@ def describe_row(
     return _shortened(lines, 12)
 
 
-def things_at(timeline: Timeline, low: int, high: int) -> list[str]:
-    """What is marked on the rows low .. high (half open): marks, arcs, taint."""
+def things_at(
+    timeline: Timeline, low: int, high: int, pointed: Lane | None = None
+) -> list[str]:
+    """What is marked on the rows low .. high (half open): marks, arcs, taint.
+
+    The marks are those of the pinned lanes and of the lane that is pointed at.
+    """
     said: dict[str, None] = {}
     for lane in timeline.lanes:
+        if not lane.pinned and lane is not pointed:
+            continue
         near = lane.marks.between(low, high)
         for index in near[:_MOST]:
             said[lane.marks.text(index)] = None

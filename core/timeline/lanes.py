@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,7 +72,7 @@ def timeline_of(
                 label="events",
                 about="changes of gravity, problems of the file, findings, bookmarks",
                 kind=LaneKind.EVENTS,
-                marks=events,
+                make=lambda: (Items.none(), events),
             )
         )
     if labels is not None:
@@ -133,9 +134,10 @@ def problem_marks(problems: list[Problem], events: Int64Array) -> Marks:
         place = _EVENT_PLACE.match(problem.where)
         if place is None or not len(events):
             continue
-        row = int(np.searchsorted(events, int(place.group(1)), "left"))
+        number = min(int(place.group(1)), int(events[-1]))
+        row = int(np.searchsorted(events, number, "left"))
         shape = SEVERITY_SHAPES[problem.severity]
-        marks.append((min(row, len(events) - 1), shape, str(problem)))
+        marks.append((row, shape, str(problem)))
     return Marks.listed(marks)
 
 
@@ -185,11 +187,15 @@ def actor_lanes(actors: list[Actor], rows: int) -> list[Lane]:
                 label=actor.name,
                 about=f"{actor.name} ({actor.type}): {born}, {dies}",
                 kind=LaneKind.ITEMS,
-                items=Items.bars([(begin, stop)]),
+                make=partial(_bar, begin, stop),
                 actor=actor.index,
             )
         )
     return lanes
+
+
+def _bar(begin: int, stop: int) -> tuple[Items, Marks]:
+    return Items.bars([(begin, stop)]), Marks()
 
 
 def residual_lane(residual: Array, rows: int) -> tuple[Lane, tuple[float, float]]:
@@ -205,11 +211,13 @@ def residual_lane(residual: Array, rows: int) -> tuple[Lane, tuple[float, float]
     positive = values[known & (values > 0)]
     low, high = 1e-12, 1.0
     if len(positive):
-        low = 10.0 ** np.floor(np.log10(positive.min()))
-        high = 10.0 ** np.ceil(np.log10(positive.max()))
+        least, most = np.clip([positive.min(), positive.max()], 1e-300, 1e300)
+        low, high = 10.0 ** np.floor(np.log10(least)), 10.0 ** np.ceil(np.log10(most))
     high = max(high, 10 * low)
     level = np.zeros(rows, np.uint8)
-    share = np.log10(np.maximum(values[known], low) / low) / np.log10(high / low)
+    bottom = np.log10(low)
+    decades = np.log10(np.maximum(values[known], low)) - bottom
+    share = decades / (np.log10(high) - bottom)
     level[known] = np.clip(8 + 92 * share, 8, 100).astype(np.uint8)
     bits = np.where(known, 1, 2).astype(np.uint8)
     lane = Lane(
@@ -226,7 +234,8 @@ def _with_findings(lane: Lane, extras: TimelineExtras, rows: int) -> Lane:
     own = [found for found in extras.findings if found.env == lane.env]
     if not own or lane.env is None:
         return lane
-    return replace(lane, marks=Marks.merged([lane.marks, finding_marks(own, rows)]))
+    marks = finding_marks(own, rows)
+    return replace(lane, make=lambda: (lane.items, Marks.merged([lane.marks, marks])))
 
 
 def _fitted(labels: Labels | None, rows: int) -> Labels | None:

@@ -12,6 +12,8 @@ import numpy as np
 from isoscope.core.timeline.pieces import Items, Marks, RowBits, Shape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoscope.core.recording.model import Labels, Severity
     from isoscope.core.recording.tracks import Array, Int64Array
 
@@ -27,6 +29,11 @@ class LaneKind(Enum):
     RESIDUAL = "residual"  # a bar a row, logarithmic
     ITEMS = "items"
     EVENTS = "events"  # marks only
+
+
+def nothing() -> tuple[Items, Marks]:
+    """What lies on an empty lane."""
+    return Items.none(), Marks()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +54,9 @@ class Lane:
         The environment whose colour it has; None for a neutral one.
     rows
         A value for every row, where the kind has them.
-    items, marks
-        What lies on it.
+    make
+        Gives what lies on the lane; asked once, when it is first looked at, since of
+        a thousand environments a few are in sight.
     actor
         Index of the actor it stands for, where it stands for one.
     """
@@ -59,9 +67,22 @@ class Lane:
     kind: LaneKind
     env: int | None = None
     rows: RowBits | None = None
-    items: Items = field(default_factory=Items.none)
-    marks: Marks = field(default_factory=Marks)
+    make: Callable[[], tuple[Items, Marks]] = nothing
     actor: int | None = None
+
+    @cached_property
+    def _content(self) -> tuple[Items, Marks]:
+        return self.make()
+
+    @property
+    def items(self) -> Items:
+        """The items on it."""
+        return self._content[0]
+
+    @property
+    def marks(self) -> Marks:
+        """The marks on it."""
+        return self._content[1]
 
     @property
     def pinned(self) -> bool:

@@ -61,6 +61,17 @@ def environment_lanes(labels: Labels) -> list[Lane]:
 
 
 def _environment(env: int, rows: Int64Array, labels: Labels) -> Lane:
+    return Lane(
+        key=f"env:{env}",
+        label=f"env {env}",
+        about=f"control steps of environment {env}; the bright part is its own rows",
+        kind=LaneKind.ITEMS,
+        env=env,
+        make=lambda: _content(rows, labels),
+    )
+
+
+def _content(rows: Int64Array, labels: Labels) -> tuple[Items, Marks]:
     episode, control = labels.episode[rows], labels.control_step[rows]
     reset = (labels.kind[rows] == StepKind.RESET) | (control == 0)
     begins = np.ones(len(rows), np.bool_)
@@ -80,15 +91,7 @@ def _environment(env: int, rows: Int64Array, labels: Labels) -> Lane:
         np.where(free[at], Look.PALE, Look.SOLID).astype(np.uint8),
         control[at].astype(np.int32),
     )
-    return Lane(
-        key=f"env:{env}",
-        label=f"env {env}",
-        about=f"control steps of environment {env}; the bright part is its own rows",
-        kind=LaneKind.ITEMS,
-        env=env,
-        items=items,
-        marks=_borders(rows, episode, reset),
-    )
+    return items, _borders(rows, episode, reset)
 
 
 def _borders(rows: Int64Array, episode: Array, reset: Array) -> Marks:
@@ -126,5 +129,5 @@ def _unknown(rows: Int64Array) -> Lane:
         about="native steps that could not be given to an environment",
         kind=LaneKind.ITEMS,
         env=-1,
-        items=items,
+        make=lambda: (items, Marks()),
     )

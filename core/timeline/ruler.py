@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Above this, seconds are the computer's clock and no duration (the year 2001).
 EPOCH_S = 1e9
+LATEST_S = 253_402_300_799.0  # the last second of the year 9999
+SMALLEST_SPAN = 1e-200
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Tick:
 
 def nice_step(span: float, at_most: int) -> float:
     """The smallest 1, 2 or 5 times a power of ten that cuts span in at most n parts."""
-    if not (np.isfinite(span) and span > 0):
+    if not (np.isfinite(span) and span > SMALLEST_SPAN):
         return 1.0
     raw = span / max(at_most, 1)
     power = 10.0 ** np.floor(np.log10(raw))
@@ -57,7 +59,7 @@ def stamp_text(kind: TimeKind, value: float, decimals: int = 3) -> str:
         return "unknown"
     if kind is TimeKind.NATIVE:
         return str(int(value))
-    if kind is TimeKind.WALL and value > EPOCH_S:
+    if kind is TimeKind.WALL and EPOCH_S < value < LATEST_S:
         moment = datetime.fromtimestamp(value, UTC)
         return moment.strftime("%H:%M:%S.%f")[: 8 + (decimals + 1 if decimals else 0)]
     return f"{value:.{decimals}f} s"

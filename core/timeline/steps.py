@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.timeline.model import Lane, LaneKind
-from isoscope.core.timeline.pieces import Marks, RowBits, Shape, StepLook
+from isoscope.core.timeline.pieces import Items, Marks, RowBits, Shape, StepLook
 
 if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
@@ -76,11 +76,12 @@ def steps_lane(h_s: Array, typical_s: float) -> Lane:
             return "a step of 0 s"
         return "a step of 1e-5 s, as a reset takes it"
 
+    marks = Marks(odd.astype(np.int64), shapes.astype(np.uint8), text)
     return Lane(
         key="steps",
         label="native steps",
         about="one bar a native step; its height is h, on a log scale",
         kind=LaneKind.STEPS,
         rows=RowBits(looks, step_levels(h_s, typical_s)),
-        marks=Marks(odd.astype(np.int64), shapes.astype(np.uint8), text),
+        make=lambda: (Items.none(), marks),
     )

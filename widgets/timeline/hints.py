@@ -41,8 +41,9 @@ def hint_at(canvas: Canvas, at: QPointF, recording: Recording) -> str:
     row = canvas.view.row_at(at.x() - place.left)
     reach = int(NEAR_PX * canvas.view.per_px)
     lines = describe_row(recording, timeline, row, frame.axis)
+    pointed = placed.lane if placed is not None else None
     if row < timeline.rows:
-        lines += things_at(timeline, row - reach, row + reach + 1)
+        lines += things_at(timeline, row - reach, row + reach + 1, pointed)
     if placed is not None and placed.lane.actor is not None:
         lines.append(placed.lane.about)
     return _wrapped(lines, title=True)

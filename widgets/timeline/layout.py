@@ -34,6 +34,7 @@ CHIP = 9
 LABEL_NARROWEST = 84
 LABEL_WIDEST = 170
 SCROLLBAR = 10
+MEASURED = 12  # longest labels whose width is asked
 
 HEIGHTS = {
     LaneKind.EVENTS: EVENTS,
@@ -163,7 +164,8 @@ def lay_out(
     measure
         Gives the width of a label.
     """
-    widest = max((measure(lane.label) for lane in timeline.lanes), default=0)
+    labels = sorted({lane.label for lane in timeline.lanes}, key=len)
+    widest = max(map(measure, labels[-MEASURED:]), default=0)
     left = LABEL_LEFT + CHIP + 6 + widest + 10
     left = min(max(left, LABEL_NARROWEST), LABEL_WIDEST, max(width // 3, 1))
     lanes_top = RULER_TOP + RULER

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SWATCH_PX = 14
 BETWEEN_PX = 12
+MOST_LANES = 24
 
 
 class Legend(QWidget):
@@ -85,8 +86,9 @@ def legend(timeline: Timeline) -> list[tuple[Shape | str, str]]:
     found: list[tuple[Shape | str, str]] = []
     shapes: set[Shape] = set()
     steps = timeline.lane("steps")
-    items = [a for a in timeline.lanes if a.kind is LaneKind.ITEMS]
-    for lane in timeline.lanes:
+    looked_at = timeline.lanes[:MOST_LANES]  # the others are like these
+    items = [a for a in looked_at if a.kind is LaneKind.ITEMS]
+    for lane in looked_at:
         shapes.update(lane.marks.kinds)
     if any(a.env is not None and a.env >= 0 for a in items):
         found += [("active", "control step"), ("held", "waiting")]

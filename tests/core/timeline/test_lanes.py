@@ -67,7 +67,7 @@ def test_too_few_rows_for_a_change_of_gravity(rows):
 def test_a_problem_is_marked_on_the_step_that_it_lies_before():
     problems = [
         Problem("torn", "/events/12/actors/7", 3, "error"),
-        Problem("odd", "/events/99"),
+        Problem("odd", "/events/99999999999999999999999"),
         Problem("about the whole file"),
     ]
     marks = problem_marks(problems, np.array([3, 10, 13, 14]))
@@ -133,6 +133,12 @@ def test_residuals_are_logarithmic_and_absent_is_not_zero():
     assert level[0] == level[3] == 8
     assert level[2] == level[4] == 0
     assert lane.rows.bits.tolist() == [1, 1, 2, 1, 2]
+
+
+def test_absurd_residuals_make_a_strip_all_the_same():
+    lane, (low, high) = residual_lane(np.array([5e-324, 1e308, np.inf, -1.0]), 4)
+    assert 0 < low < high
+    assert lane.rows.level.tolist() == [8, 100, 0, 8]
 
 
 def test_residuals_that_are_all_unknown_make_an_empty_strip():

@@ -84,6 +84,18 @@ def test_an_unknown_time_is_told_as_unknown():
     assert {t.label for t in found} == {"unknown"}
 
 
+@given(
+    st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=20),
+    st.sampled_from([TimeKind.RECORDING, TimeKind.SCENE, TimeKind.WALL]),
+)
+def test_any_time_at_all_has_ticks(stamps, kind):
+    axis = TimeAxis(kind, np.array(stamps), np.zeros(len(stamps)))
+    forward = goes_forward(axis.stamps)
+    view = View.fit(len(stamps), 400)
+    for tick in ticks(view, axis, forward, 80):
+        assert view.first - 1 <= tick.at <= view.last + 1
+
+
 def test_no_rows_have_no_ticks():
     assert ticks(View.fit(1, 500), recording_axis([]), False, 100) == []
 
@@ -95,6 +107,7 @@ def test_no_rows_have_no_ticks():
         (TimeKind.NATIVE, 12.0, "12"),
         (TimeKind.WALL, 1_700_000_000.25, "22:13:20.250"),
         (TimeKind.WALL, 2.5, "2.500 s"),
+        (TimeKind.WALL, 1e18, "1000000000000000000.000 s"),
         (TimeKind.CONTROL, math.nan, "unknown"),
     ],
 )

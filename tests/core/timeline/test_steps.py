@@ -52,6 +52,13 @@ def test_an_unknown_h_is_absent_and_not_zero():
     assert looks.tolist() == [StepLook.USUAL, StepLook.ABSENT]
 
 
+def test_steps_backwards_and_without_end_are_unusual_and_have_no_height():
+    h_s = np.array([0.02, -0.02, math.inf, 0.02])
+    looks = step_looks(h_s, 0.02)
+    assert looks.tolist()[1:3] == [StepLook.SHORTER, StepLook.ABSENT]
+    assert step_levels(h_s, 0.02).tolist() == [60, 0, 0, 60]
+
+
 def test_rounding_makes_no_step_unusual():
     h_s = np.array([0.02, float(np.float32(0.02))])
     assert (step_looks(h_s, 0.02) == StepLook.USUAL).all()
