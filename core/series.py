@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from isoscope.core.recording.schema import meaning
+from isoscope.core.recording.schema import FIELDS, meaning
 from isoscope.core.recording.tracks import RaggedWindow
 
 if TYPE_CHECKING:
@@ -28,6 +28,18 @@ MEASURES: dict[Measure, str] = {
     "max": "largest norm a step",
 }
 _NUMERIC = "fiub"
+# Where bodies are, then how they move, then what acts on them, then the rest.
+_KINDS = (
+    "pose",
+    "target",
+    "velocity",
+    "contact",
+    "distance",
+    "solver",
+    "other",
+    "identity",
+)
+_SCHEMA_ORDER = {name: at for at, name in enumerate(FIELDS)}
 
 
 class Reference(Protocol):
@@ -52,6 +64,12 @@ class Reference(Protocol):
     def measure(self) -> Measure | None:
         """Of a ragged field: what is taken of each row; None means the count."""
         ...
+
+
+def field_order(name: str) -> tuple[int, int, str]:
+    """To sort fields by: their kind, then as the schema lists them, then by name."""
+    known = _SCHEMA_ORDER.get(name, len(_SCHEMA_ORDER))
+    return _KINDS.index(meaning(name).kind), known, name
 
 
 def track_of(recording: Recording, ref: Reference) -> AnyTrack | None:

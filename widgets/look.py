@@ -75,10 +75,11 @@ def blend(below: str, above: str, share: float) -> QColor:
 def sheet(t: Tokens) -> str:
     """The style sheet of a panel: buttons, text boxes, trees, bars, menus."""
     hover = blend(t.raised, t.text, 0.06).name()
+    chosen = blend(t.panel, t.accent, 0.22).name()
     return f"""
     QToolButton, QPushButton {{
         color: {t.text}; background: {t.raised}; border: 1px solid {t.border};
-        border-radius: 5px; padding: 2px 8px; min-height: 18px;
+        border-radius: 5px; padding: 3px 9px;
     }}
     QToolButton:hover, QPushButton:hover {{ background: {hover}; }}
     QToolButton:pressed, QPushButton:pressed {{ background: {t.border}; }}
@@ -97,7 +98,9 @@ def sheet(t: Tokens) -> str:
         selection-background-color: {t.accent}; selection-color: {t.accent_text};
     }}
     QLineEdit:focus {{ border-color: {t.accent}; }}
-    QTreeView {{ background: {t.panel}; border: none; outline: none; }}
+    QTreeView {{ color: {t.text}; background: {t.panel}; border: none;
+        outline: none; selection-background-color: {chosen};
+        selection-color: {t.text}; }}
     QTreeView:focus {{ border: none; }}
     QHeaderView {{ background: {t.panel}; }}
     QHeaderView::section {{

@@ -20,15 +20,15 @@ from isoscope.widgets.look import mono, scaled
 from isoscope.widgets.theme import DARK, Tokens
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QPaintEvent
+    from PySide6.QtGui import QPaintEvent, QResizeEvent
 
-    from isoscope.core.recording.model import Recording
-
-EVENT_FORMAT = "superdex-events"
+    from isoscope.widgets.session import Document
 
 
 class ValueBox(QWidget):
     """Lines of text, painted: the title, where it is, and as much value as fits."""
+
+    resized = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -55,6 +55,7 @@ class ValueBox(QWidget):
             text = f"{title}: {' '.join(' '.join(lines).split())}, {place}"
             self.setAccessibleDescription(text)
             self.setToolTip(place)
+            self.updateGeometry()
             self.update()
 
     def lines_that_fit(self) -> int:
@@ -66,12 +67,18 @@ class ValueBox(QWidget):
         return QFontMetrics(self._bold).lineSpacing() + 1
 
     def sizeHint(self) -> QSize:  # noqa: N802
-        """Title, place and three lines."""
-        return QSize(200, 5 * QFontMetrics(self.font()).lineSpacing() + 4)
+        """Title, place and three lines; one line if there is only a hint."""
+        lines = 5 if self._lines else 1
+        return QSize(200, lines * QFontMetrics(self.font()).lineSpacing() + 4)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
-        """Title, place and one line."""
-        return QSize(60, 3 * QFontMetrics(self.font()).lineSpacing() + 4)
+        """Title, place and one line; one line if there is only a hint."""
+        lines = 3 if self._lines else 1
+        return QSize(60, lines * QFontMetrics(self.font()).lineSpacing() + 4)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Tell that another number of lines may fit."""
+        self.resized.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Draw the lines."""
@@ -114,11 +121,14 @@ class Details(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("details")
-        self._recording: Recording | None = None
+        self._document: Document | None = None
         self._node: Node | None = None
         self._row = 0
         self._found: tuple[Node, Place | None] | None = None
         self.box = ValueBox()
+        self.box.resized.connect(
+            lambda: self.show_node(self._document, self._node, self._row)
+        )
         self.copy_value = self._button("Copy value", "Copy the exact value as text")
         self.copy_python = self._button(
             "Copy as Python", "Copy a program that reads exactly this value with h5py"
@@ -127,41 +137,43 @@ class Details(QWidget):
         self.copy_value.clicked.connect(self.copy_the_value)
         self.copy_python.clicked.connect(self.copy_the_program)
         self.plot.clicked.connect(self.plot_wanted)
-        line = QHBoxLayout()
-        line.setSpacing(6)
+        self._foot = QWidget()
+        line = QHBoxLayout(self._foot)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(4)
         for button in (self.copy_value, self.copy_python, self.plot):
             line.addWidget(button)
         line.addStretch(1)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 6, 8, 8)
-        layout.setSpacing(6)
+        layout.setContentsMargins(8, 4, 8, 4)
+        layout.setSpacing(3)
         layout.addWidget(self.box, 1)
-        layout.addLayout(line)
+        layout.addWidget(self._foot)
 
     @staticmethod
     def _button(text: str, tip: str) -> QToolButton:
         button = QToolButton()
         button.setText(text)
+        button.setProperty("flat", True)
         button.setToolTip(tip)
         button.setAccessibleName(text)
         button.setEnabled(False)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         return button
 
-    def show_node(
-        self, recording: Recording | None, node: Node | None, row: int
-    ) -> None:
+    def show_node(self, document: Document | None, node: Node | None, row: int) -> None:
         """Show a row of the tree at a native row."""
-        if node is not self._node or recording is not self._recording:
+        if node is not self._node or document is not self._document:
             self._found = None
-        self._recording, self._node, self._row = recording, node, row
+        self._document, self._node, self._row = document, node, row
         value = None if node is None else node.value_at(row)
         self.copy_value.setEnabled(value is not None)
-        self.copy_python.setEnabled(value is not None and self._in_events())
+        self.copy_python.setEnabled(value is not None and self._place() is not None)
         track = None if node is None else node.track
         self.plot.setEnabled(track is not None and track.dtype.kind in "fiub")
+        self._foot.setVisible(node is not None and node.is_value)
         if node is None or not node.is_value:
-            hint = "Choose a field to see all of it and where it stands in the file."
+            hint = "Choose a field to see where in the file it is."
             self.box.show_value("", hint, "", [], True)
             return
         owner = "step" if node.actor is None else node.actor.name
@@ -175,54 +187,45 @@ class Details(QWidget):
         if value is not None:
             each = values_a_point(node.field)
             lines = whole_lines(value, self.box.lines_that_fit(), each)
-            place = self._place_text()
+            place = str(self._place() or "")
         if node.is_odd(row):
             about = f"odd dtype or shape here · {about}"
         part = f" {node.name}" if node.kind is Kind.COMPONENT else ""
         title = f"{owner} · {node.field}{part}{ending}"
         self.box.show_value(title, about.strip(" ·"), place, lines, value is None)
 
-    def _in_events(self) -> bool:
-        recording = self._recording
-        return (
-            recording is not None
-            and recording.format == EVENT_FORMAT
-            and recording.path is not None
-        )
-
-    def _place_text(self) -> str:
-        """Where the value is; looked up once a field, then only the event differs."""
-        if not self._in_events():
-            return ""
-        if self._found is None or self._found[0] is not self._node:
-            self._found = (self._node, self.place()) if self._node else None
-        found = None if self._found is None else self._found[1]
-        if found is None:
-            return "the file can't be read now"
-        if self._node is not None and self._node.kind is Kind.REFERENCE:
-            return str(found)
-        event = self._event()
+    def _place(self) -> Place | None:
+        """Where the value is; looked up once a row, then only the event differs."""
+        node = self._node
+        if node is None or not node.is_value:
+            return None
+        if self._found is None or self._found[0] is not node or self._found[1] is None:
+            self._found = node, self.place()
+        found = self._found[1]
+        if found is None or node.kind is Kind.REFERENCE:
+            return found
         parts = found.object.split("/", 3)  # "", "events", the number, the rest
-        if parts[2] != str(event):
-            parts[2] = str(event)
-        return str(Place(found.file, "/".join(parts), found.attribute))
+        parts[2] = str(self._event())
+        return Place(found.file, "/".join(parts), found.attribute)
 
     def _event(self) -> int:
-        events = () if self._recording is None else self._recording.steps.event
+        events = () if self._document is None else self._document.recording.steps.event
         return int(events[self._row]) if self._row < len(events) else -1
 
     def place(self) -> Place | None:
-        """Where the shown value is, looked up in the file now."""
-        recording, node = self._recording, self._node
-        if recording is None or recording.path is None or node is None:
+        """Where the shown value is, looked up in the file now; None if it can't be."""
+        document, node = self._document, self._node
+        if document is None or node is None or node.value_at(self._row) is None:
             return None
         if node.kind is Kind.REFERENCE and node.actor is not None:
-            events = recording.steps.event
+            events = document.recording.steps.event
             created = node.actor.created_native
-            before = int(events[created]) if created < len(events) else 1 << 62
-            return creation_place(recording.path, before, node.actor.handle, node.name)
-        handle = None if node.actor is None else node.actor.handle
-        return step_place(recording.path, self._event(), handle, node.field)
+            if created >= len(events):
+                return None
+            handle, before = node.actor.handle, int(events[created])
+            return creation_place(document.source, before, handle, node.name)
+        known = None if node.actor is None else node.actor.handle
+        return step_place(document.source, self._event(), known, node.field)
 
     def copy_the_value(self) -> None:
         """Put the exact value onto the clipboard."""

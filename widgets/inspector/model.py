@@ -168,8 +168,6 @@ class InspectorModel(QAbstractItemModel):
         return self._type_text(node)
 
     def _type_text(self, node: Node) -> str:
-        if node.kind is Kind.ACTOR and node.actor is not None:
-            return node.actor.type
         if node.kind is Kind.COMPONENT:
             return ""
         if node.track is not None:
@@ -186,7 +184,8 @@ class InspectorModel(QAbstractItemModel):
             value = node.value_at(self.row)
             return ABSENT if value is None else inline_text(value, room)
         if node.kind is Kind.ACTOR and node.actor is not None:
-            return "" if node.actor.alive(self.row) else self._lifetime(node)
+            alive = node.actor.alive(self.row)
+            return node.actor.type if alive else self._lifetime(node)
         if node.kind is Kind.STEP and self.recording is not None:
             events = self.recording.steps.event
             return f"event {events[self.row]}" if self.row < len(events) else ""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.recording.schema import FIELDS, FieldMeaning, meaning
-from isoscope.core.series import component_names
+from isoscope.core.recording.schema import FieldMeaning, meaning
+from isoscope.core.series import component_names, field_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import AnyTrack, Array
 
 MOST_COMPONENTS = 64  # a field with more isn't unfolded
-_KINDS = (
-    "pose",
-    "target",
-    "velocity",
-    "contact",
-    "distance",
-    "solver",
-    "other",
-    "identity",
-)
-_SCHEMA_ORDER = {name: at for at, name in enumerate(FIELDS)}
 
 
 class Kind(Enum):
@@ -151,7 +140,7 @@ def build(recording: Recording, wanted: str = "") -> list[Node]:
         owner = f"{actor.name} {actor.type}".lower()
         _add_fields(top, list(actor.fields.tracks.items()), words, owner)
         creation = Node(Kind.CREATION, "at creation", actor)
-        for name in sorted(actor.reference, key=_order):
+        for name in sorted(actor.reference, key=field_order):
             if _matches(words, f"{owner} at creation {name.lower()}"):
                 value = actor.reference[name]
                 _put(creation, Node(Kind.REFERENCE, name, actor, None, value))
@@ -179,7 +168,7 @@ def structure(recording: Recording) -> tuple[int, int, int, int]:
 def _add_fields(
     top: Node, tracks: list[tuple[str, AnyTrack]], words: list[str], owner: str
 ) -> None:
-    for name, track in sorted(tracks, key=lambda item: _order(item[0])):
+    for name, track in sorted(tracks, key=lambda item: field_order(item[0])):
         if _matches(words, f"{owner} {name.lower()}"):
             _put(top, Node(Kind.FIELD, name, top.actor, track))
 
@@ -191,9 +180,3 @@ def _put(above: Node, child: Node) -> None:
 
 def _matches(words: list[str], text: str) -> bool:
     return all(word in text for word in words)
-
-
-def _order(name: str) -> tuple[int, int, str]:
-    """By kind, then as the schema lists them, then by name."""
-    known = _SCHEMA_ORDER.get(name, len(_SCHEMA_ORDER))
-    return _KINDS.index(meaning(name).kind), known, name

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.session import Session
 
 GROWTH_MS = 200
-UNFOLD_ROWS = 40  # a search that finds fewer rows shows them all
+QWIDGETSIZE_MAX = (1 << 24) - 1  # Qt's own, which PySide doesn't give
 
 
 class InspectorPanel(Panel):
@@ -45,6 +45,7 @@ class InspectorPanel(Panel):
         self._document: Document | None = None
         self._opened: set[tuple[int | None, Kind]] = set()
         self._choosing = False
+        self._unfolded_details: bool | None = None
         self._stale = False
         self.model = InspectorModel(self)
         self.view = InspectorView(self.model)
@@ -164,7 +165,18 @@ class InspectorPanel(Panel):
             self._show_details()
 
     def _show_details(self) -> None:
-        self.details.show_node(self.model.recording, self.chosen, self.model.row)
+        """The strip has one line until a value is chosen; then the user sizes it."""
+        node = self.chosen
+        self.details.show_node(self._document, node, self.model.row)
+        wanted = node is not None and node.is_value
+        if wanted != self._unfolded_details:
+            self._unfolded_details = wanted
+            self.details.updateGeometry()
+            height = self.details.sizeHint().height()
+            self.details.setMaximumHeight(QWIDGETSIZE_MAX if wanted else height)
+            if wanted:
+                rest = max(self._splitter.height() - height, 1)
+                self._splitter.setSizes([rest, height])
 
     # -- the tree ------------------------------------------------------------------
 
@@ -233,7 +245,6 @@ class InspectorPanel(Panel):
         self.setStyleSheet(
             sheet(t)
             + f"QLabel#dim {{ color: {t.dim}; }}"
-            + f"QWidget#details {{ border-top: 1px solid {t.border}; }}"
             + "QSplitter::handle { background: transparent; }"
         )
         self.view.setPalette(palette(t))

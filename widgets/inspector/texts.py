@@ -50,7 +50,8 @@ def slot_of(dtype: np.dtype[Any]) -> int:
 def inline_text(value: Array, room: int | None = None) -> str:
     """A value in one line: the first few numbers, an ellipsis if there are more.
 
-    `room` is how many characters there are; what doesn't fit in slots is set closer.
+    `room` is how many characters there are: what doesn't fit in slots is set closer,
+    and what doesn't fit then is left out.
     """
     if value.size == 0:
         return f"empty {type_text(value.dtype, value.shape)}"
@@ -59,9 +60,15 @@ def inline_text(value: Array, room: int | None = None) -> str:
     parts = [number_text(v, value.dtype) for v in first]
     more = f" … {value.size} values" if value.size > INLINE_VALUES else ""
     text = " ".join(f"{part:>{slot}}" for part in parts) + more
-    if room is not None and len(text) > room and len(parts) > 1:
-        return "  ".join(parts) + more
-    return text
+    if room is None or len(text) <= room or len(parts) == 1:
+        return text
+    text = "  ".join(parts)
+    if len(text) <= room and not more:
+        return text
+    while len(parts) > 1 and len(text) + 2 > room:
+        parts.pop()
+        text = "  ".join(parts)
+    return f"{text} …"
 
 
 def whole_lines(value: Array, most: int, each: int = 0) -> list[str]:

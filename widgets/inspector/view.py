@@ -48,7 +48,7 @@ class CellPainter(QStyledItemDelegate):
         """Take colours and fonts."""
         self._t = t
         self._bold, self._plain = scaled(base, 1.0, bold=True), QFont(base)
-        self._small, self._mono = scaled(base, 0.88), mono(base, 0.92)
+        self._small, self._mono = scaled(base, 0.88), mono(base, 0.9)
         self._metrics = {
             column: QFontMetrics(font)
             for column, font in (
@@ -161,7 +161,7 @@ class InspectorView(QTreeView):
             metrics = QFontMetrics(self.font())
             small = QFontMetrics(scaled(self.font(), 0.88))
             long = "translationCom" if self.width() < 460 else "contacts_distance"
-            wide = metrics.horizontalAdvance(long) + 40
+            wide = metrics.horizontalAdvance(long) + 34
             self.setColumnWidth(NAME, min(wide, self.width() * 2 // 5))
             self.setColumnWidth(TYPE, small.horizontalAdvance("f4 (2,3)") + 10)
             self.setColumnWidth(UNIT, small.horizontalAdvance("m or rad") + 10)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -60,6 +60,7 @@ class Canvas(QWidget):
         self._tokens: Tokens | None = None
         self._fonts = Fonts.of(self.font())
         self._picture: QPixmap | None = None
+        self._labels: list[QRectF] | None = None  # of the row axis
         self._press: QPoint | None = None
         self._held = ""  # "cursor" or "range" while the button is down
         self._drag_to = 0
@@ -82,6 +83,7 @@ class Canvas(QWidget):
     def invalidate(self) -> None:
         """Take the picture of the plots anew at the next painting."""
         self._picture = None
+        self._labels = None
         self.update()
 
     def set_cursor(self, row: int, caption: str) -> None:
@@ -134,7 +136,15 @@ class Canvas(QWidget):
             return []
         area, x = self._area(), self.x_of(self._row)
         line = QRectF(x - 3, area.top(), 6, area.height() + 6)
-        return [line.toAlignedRect(), self._caption_box(x)]
+        caption = self._caption_box(x)
+        hidden = [box.toAlignedRect() for box in self._labels_below(caption)]
+        return [line.toAlignedRect(), caption, *hidden]
+
+    def _labels_below(self, caption: QRect) -> list[QRectF]:
+        """Labels of the row axis that the caption would cover in part."""
+        if self._labels is None:
+            self._labels = self.stack.row_labels()
+        return [box for box in self._labels if box.intersects(caption.toRectF())]
 
     def _caption_box(self, x: float) -> QRect:
         metrics = QFontMetrics(self._caption_font)
@@ -182,14 +192,15 @@ class Canvas(QWidget):
             painter.drawPixmap(QRectF(box), picture, source)
 
     def _draw_cursor(self, painter: QPainter, t: Tokens) -> None:
-        area, x = self._area(), self.x_of(self._row)
+        x = self.x_of(self._row)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(QColor(t.accent), 1.25))
-        painter.drawLine(
-            QRectF(x, area.top(), 0, area.height() + 3).topLeft(),
-            QRectF(x, area.top(), 0, area.height() + 3).bottomLeft(),
-        )
+        for index in range(len(self.stack.plots)):
+            body = self.stack.body(index)
+            painter.drawLine(QPointF(x, body.top()), QPointF(x, body.bottom()))
         box = self._caption_box(x)
+        for label in self._labels_below(box):
+            painter.fillRect(label, QColor(t.panel))
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(t.accent))
         painter.drawRoundedRect(box, 3, 3)

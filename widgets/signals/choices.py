@@ -10,6 +10,7 @@ from isoscope.core.series import (
     MEASURES,
     component_count,
     component_names,
+    field_order,
     is_numeric,
     unit_of,
 )
@@ -68,7 +69,7 @@ def _fields(
     actor: int | None, owner: str, tracks: Mapping[str, AnyTrack]
 ) -> tuple[Choice, ...]:
     made = []
-    for name, track in list(tracks.items()):
+    for name, track in sorted(tracks.items(), key=lambda item: field_order(item[0])):
         if is_numeric(track) and meaning(name).kind != "identity":
             made.append(_field(actor, owner, name, track))
     return tuple(made)

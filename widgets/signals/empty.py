@@ -20,7 +20,6 @@ class EmptyState(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._text = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
-        self._text.setWordWrap(True)
         self.add = QPushButton("Add a field…")
         self.add.setObjectName("primary")
         self.add.clicked.connect(self.field_wanted)

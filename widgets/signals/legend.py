@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.signals.resolve import PlotSpec
     from isoscope.widgets.theme import Tokens
 
-WIDEST = "-0.0000000"
+WIDEST = "-0.000000"
 SPACE_PX = 6
 SLOT_SPACE_PX = 9
 

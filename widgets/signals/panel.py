@@ -294,7 +294,7 @@ class SignalsPanel(Panel):
         self.setStyleSheet(
             sheet(t)
             + f"QLabel {{ color: {t.text}; }} QLabel#dim {{ color: {t.dim}; }}"
-            + "QToolButton#head { padding: 0px; min-height: 0px; }"
+            + "QToolButton#head { padding: 0px; }"
             + f"QPushButton#primary {{ background: {t.accent}; color: {t.accent_text};"
             + f" border-color: {t.accent}; padding: 4px 14px; }}"
         )

@@ -163,9 +163,6 @@ class FieldPicker(QFrame):
             sheet(t) + f"#field_picker {{ background: {t.panel};"
             f" border: 1px solid {t.border}; }}"
             f"QLabel#dim {{ color: {t.dim}; }}"
-            f"QTreeView::item {{ padding: 1px 0px; color: {t.text}; }}"
-            f"QTreeView::item:selected {{ background: {t.accent};"
-            f" color: {t.accent_text}; }}"
         )
 
     def open_at(self, where: QPoint, choices: tuple[Choice, ...], near: str) -> None:
@@ -176,7 +173,8 @@ class FieldPicker(QFrame):
         for row in range(self.model.rowCount()):
             index = self.model.index(row, 0)
             found = self.model.choice(index)
-            if found is not None and (found.label == near or len(choices) <= 3):
+            wanted = row == 0 if not near else found is not None and found.label == near
+            if wanted or len(choices) <= 3:
                 self.tree.expand(index)
         screen = self.screen().availableGeometry()
         x = max(min(where.x() - self.width(), screen.right() - self.width()), 0)

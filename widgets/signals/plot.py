@@ -60,8 +60,8 @@ class Plot:
         scene.removeItem(self.view)
         scene.removeItem(self.axis)
 
-    def set_theme(self, t: Tokens, font: QFont) -> None:
-        """Take colours and font."""
+    def set_theme(self, t: Tokens, font: QFont, ratio: float) -> None:
+        """Take colours and font; lines are `ratio` device pixels a pixel wide."""
         self.view.setBackgroundColor(t.raised)
         self.axis.setTickFont(font)
         self.axis.setPen(pg.mkPen(t.raised))
@@ -72,13 +72,13 @@ class Plot:
             self._curves, self._dots, self.spec.curves, strict=True
         ):
             colour = t.environment(spec.colour)
-            curve.setPen(pg.mkPen(colour, width=LINE_PX))
+            curve.setPen(pg.mkPen(colour, width=LINE_PX * ratio))
             dots.setPen(None)
             dots.setBrush(pg.mkBrush(colour))
 
     def load(self, first: int, stop: int, low: float, high: float, px: float) -> None:
         """Fetch rows first .. stop, drawn between low and high `px` wide."""
-        bins = max(int(px), 16)
+        bins = max(int(2 * px), 32)  # two a pixel: none is wider than one
         self.lines = [
             curve.decimator.window(first - 1, stop + 1, bins)
             for curve in self.spec.curves

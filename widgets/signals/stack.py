@@ -54,6 +54,7 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         self.addItem(self.row_axis)
         self._font = QFont()
         self.header_px = 20
+        self._ratio = 1.0  # device pixels a pixel
         self._axis_px = 40.0
 
     @property
@@ -84,7 +85,7 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
             part(pg.mkPen(t.border))
         self.row_axis.setTextPen(pg.mkPen(t.dim))
         for plot in self.plots:
-            plot.set_theme(t, self._font)
+            plot.set_theme(t, self._font, self._ratio)
 
     def least_height(self) -> int:
         """Below this the stack has to be scrolled."""
@@ -137,6 +138,22 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         )
         self.row_axis.setRange(span.low, span.high)
 
+    def row_labels(self) -> list[QRectF]:
+        """Where the labels of the row axis are."""
+        box = self.row_axis.geometry()
+        low, high = self.row_axis.range
+        metrics = QFontMetrics(self._font)
+        made = []
+        for spacing, values in self.row_axis.tickValues(low, high, box.width()):
+            texts = self.row_axis.tickStrings(values, 1.0, spacing)
+            for value, text in zip(values, texts, strict=True):
+                x = box.left() + (value - low) / (high - low) * box.width()
+                width = max(map(metrics.horizontalAdvance, text.split("\n"))) + 4
+                made.append(
+                    QRectF(x - width / 2, box.top() + 2, width, box.height() - 2)
+                )
+        return made
+
     @property
     def bin_rows(self) -> int:
         """The coarsest decimation of any plot; 1 if every row is drawn."""
@@ -144,6 +161,10 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
 
     def picture(self, t: Tokens, ratio: float) -> QPixmap:
         """Everything but the cursor and the legends, at this device pixel ratio."""
+        if ratio != self._ratio:
+            self._ratio = ratio
+            for plot in self.plots:
+                plot.set_theme(t, self._font, ratio)
         size = self.size()
         made = QPixmap(size * ratio)
         made.setDevicePixelRatio(ratio)
@@ -164,9 +185,15 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
     ) -> None:
         """The unit and what else there is to say, at the value axis' upper end."""
         text = "  ".join(part for part in (plot.spec.unit, plot.spec.note) if part)
+        if not text:
+            return
+        flags = Qt.AlignmentFlag.AlignLeft
+        box = painter.boundingRect(body.adjusted(6, 3, -4, 0), flags, text)
+        backdrop = QColor(t.raised)  # so that it can be read upon a curve
+        backdrop.setAlpha(190)
+        painter.fillRect(box.adjusted(-3, 0, 3, 0), backdrop)
         painter.setPen(QColor(t.dim))
-        box = body.adjusted(6, 3, -4, 0)
-        painter.drawText(box, Qt.AlignmentFlag.AlignLeft, text)
+        painter.drawText(box, flags, text)
 
     def _draw_names(
         self, painter: QPainter, plot: Plot, body: QRectF, t: Tokens

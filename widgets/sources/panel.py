@@ -63,6 +63,9 @@ class SourcesPanel(Panel):
         self._growth = QTimer(self)
         self._growth.setSingleShot(True)
         self._growth.timeout.connect(self._fill_all)
+        self._checks = QTimer(self)  # many actors may be hidden at once
+        self._checks.setSingleShot(True)
+        self._checks.timeout.connect(self._update_checks)
         self.apply_theme()
         self.observe(session.added, self._added)
         self.observe(session.removed, self._removed)
@@ -89,7 +92,7 @@ class SourcesPanel(Panel):
 
     def settled(self) -> bool:
         """Whether the tree shows what there is."""
-        return not self._growth.isActive()
+        return not self._growth.isActive() and not self._checks.isActive()
 
     # -- documents -----------------------------------------------------------------
 
@@ -186,6 +189,19 @@ class SourcesPanel(Panel):
         """The button that stops a document's indexing; None if there is none."""
         return self._cancels.get(id(document))
 
+    def show_problems(self, document: Document) -> bool:
+        """Unfold the list of a document's problems; whether there is one."""
+        item = self.model.item_of(document)
+        for section in [] if item is None else below(item):
+            problems = below(section)
+            if problems and problems[0].data(ROW).kind is Kind.PROBLEM:
+                self.tree.expand(section.index())
+                self.tree.setCurrentIndex(problems[0].index())
+                self.tree.scrollTo(section.index(), self.tree.ScrollHint.PositionAtTop)
+                self.tree.setFocus()
+                return True
+        return False
+
     # -- choosing ------------------------------------------------------------------
 
     def _clicked(self, index: QModelIndex) -> None:
@@ -233,6 +249,10 @@ class SourcesPanel(Panel):
                 document.set_hidden(actor, hidden)
 
     def _hidden_changed(self) -> None:
+        if not self._checks.isActive():
+            self._checks.start(0)
+
+    def _update_checks(self) -> None:
         self._filling = True
         for at in range(self.model.rowCount()):
             self.model.update_checks(self.model.item(at))
@@ -283,14 +303,15 @@ class SourcesPanel(Panel):
         self.setStyleSheet(
             sheet(t)
             + f"QLabel {{ color: {t.text}; }} QLabel#dim {{ color: {t.dim}; }}"
-            + "QTreeView QToolButton { padding: 0px; min-height: 16px; }"
+            + "QTreeView QToolButton { padding: 0px 4px; }"
         )
         self.tree.setPalette(palette(t))
         self.tree.set_look(t)
 
     def release(self) -> None:
-        """Stop the timer too."""
+        """Stop the timers too."""
         self._growth.stop()
+        self._checks.stop()
         super().release()
 
 

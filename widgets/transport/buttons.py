@@ -75,7 +75,12 @@ class GlyphButton(QToolButton):
         """Shape, sign, and a ring when it has the focus."""
         t, painter = self._t, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        box = QRectF(self.rect())
+        if self._primary:  # a circle in whatever room there is
+            side = min(box.width(), box.height())
+            box = QRectF(0, 0, side, side).translated(box.center())
+            box.translate(-side / 2, -side / 2)
+        box.adjust(0.5, 0.5, -0.5, -0.5)
         over = self.underMouse() and self.isEnabled()
         if self._primary:
             back = t.accent if self.isEnabled() else t.border

@@ -8,16 +8,18 @@ hard links are followed. Layout of the file: the SuperDex scene recorder, releas
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import h5py
 
 from isoscope.core.recording.superdex.h5walk import H5_ERRORS
+from isoscope.core.recording.superdex.reader import EventSource
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from isoscope.core.recording.source import Source
 
-LOOK_BACK = 100_000  # events that are searched for an actor's creation
+LOOK_BACK = 2_000  # events that are searched for an actor's creation
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,40 +66,56 @@ class Place:
         )
 
 
-def step_place(path: Path, event: int, handle: int | None, field: str) -> Place | None:
+def step_place(
+    source: Source, event: int, handle: int | None, field: str
+) -> Place | None:
     """Where a Step's field is, of an actor (by handle) or of the step itself (None).
 
-    None if the file can't be read now, or holds no such value.
+    None if the source is no event recording that this process may read (a damaged one
+    is read by another process), or holds no such value.
     """
+    events = _events(source)
+    if events is None:
+        return None
     try:
-        with h5py.File(path, "r", locking=False) as file:
-            group = _child(file, "events", str(event))
-            if handle is not None and group is not None:
-                group = _actor_group(group, handle)
-            return None if group is None else _place(path, group, field)
+        group = _child(events, str(event))
+        if handle is not None and group is not None:
+            group = _actor_group(group, handle)
+        return None if group is None else _place(_path(source), group, field)
     except H5_ERRORS:
         return None
 
 
 def creation_place(
-    path: Path, before_event: int, handle: int, field: str
+    source: Source, before_event: int, handle: int, field: str
 ) -> Place | None:
     """Where a field of an actor's creation is: the last one before a Step's event.
 
-    None if the file can't be read now, or holds no such value.
+    None as in `step_place`.
     """
+    events = _events(source)
+    if events is None:
+        return None
     try:
-        with h5py.File(path, "r", locking=False) as file:
-            least = max(before_event - LOOK_BACK, 0)
-            for number in range(before_event - 1, least - 1, -1):
-                group = _child(file, "events", str(number))
-                if group is None or group.attrs.get("handle") != handle:
-                    continue
-                if group.attrs.get("eventType") in (b"CreateActor", "CreateActor"):
-                    return _place(path, group, field)
+        least = max(before_event - LOOK_BACK, 0)
+        for number in range(before_event - 1, least - 1, -1):
+            group = _child(events, str(number))
+            if group is None or group.attrs.get("handle") != handle:
+                continue
+            if group.attrs.get("eventType") in (b"CreateActor", "CreateActor"):
+                return _place(_path(source), group, field)
     except H5_ERRORS:
         return None
     return None
+
+
+def _events(source: Source) -> h5py.Group | None:
+    """The file's events, where this process may read them."""
+    return source.file.events if isinstance(source, EventSource) else None
+
+
+def _path(source: Source) -> Path:
+    return source.recording.path or Path()
 
 
 def _actor_group(step: h5py.Group, handle: int) -> h5py.Group | None:
