@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
 Part = tuple[str, bool]  # text, and whether it is bold
+ELIDE = Qt.TextElideMode.ElideRight
 
 
 class ElidedLabel(QWidget):
@@ -62,19 +63,37 @@ class ElidedLabel(QWidget):
         """Say the whole text when it no longer fits."""
         self._tell_cut()
 
+    def shown(self) -> tuple[Part, ...]:
+        """What there is room for: the longest plain part is cut first.
+
+        What is bold is what matters, so it goes last.
+        """
+        over = self._width() - self.width()
+        if over <= 0:
+            return self._parts
+        metrics = [QFontMetrics(font) for font in self._fonts()]
+        widths = [0 if b else metrics[0].horizontalAdvance(t) for t, b in self._parts]
+        longest = max(range(len(widths)), key=widths.__getitem__, default=0)
+        return tuple(
+            (metrics[0].elidedText(text, ELIDE, max(widths[at] - over, 0)), bold)
+            if at == longest
+            else (text, bold)
+            for at, (text, bold) in enumerate(self._parts)
+        )
+
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draw what fits."""
         painter = QPainter(self)
         painter.setPen(self.palette().windowText().color())
         fonts, left = self._fonts(), 0
-        for text, bold in self._parts:
+        for text, bold in self.shown():
             painter.setFont(fonts[bold])
             room = self.width() - left
             if room <= 0:
                 break
             metrics = painter.fontMetrics()
-            shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            fits = metrics.elidedText(text, ELIDE, room)
             painter.drawText(
-                left, 0, room, self.height(), Qt.AlignmentFlag.AlignVCenter, shown
+                left, 0, room, self.height(), Qt.AlignmentFlag.AlignVCenter, fits
             )
             left += metrics.horizontalAdvance(text)

@@ -27,7 +27,7 @@ from isoscope.app.window.layouts import DEFAULT, LAYOUTS, offered
 from isoscope.app.window.menus import build_menus, fill_layouts, fill_when_opened
 from isoscope.app.window.missing import MissingPanel
 from isoscope.app.window.view_link import show_link
-from isoscope.app.window.wiring import wire_panels
+from isoscope.app.window.wiring import show_problems, wire_panels
 from isoscope.core.errors import IsoscopeError
 from isoscope.widgets.keys import ACTIONS, BY_ID
 from isoscope.widgets.keys_page import key_text
@@ -318,7 +318,7 @@ class Window(QMainWindow):
         elif key == sentences.RELOAD:
             self.actions_by_id["file.reload"].trigger()
         elif key == sentences.PROBLEMS:
-            self.docks.raise_panel("sources")
+            show_problems(self)
 
     def _replace_bookmark(self, old: Bookmark, new: Bookmark | None = None) -> None:
         document = self.session.active

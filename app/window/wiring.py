@@ -50,3 +50,11 @@ def wire_panels(window: Window) -> None:
                 "scene.wireframe": scene.toggle_wireframe,
             },
         )
+
+
+def show_problems(window: Window) -> None:
+    """Lead to the list of what the active recording has wrong."""
+    document, sources = window.session.active, window.panels.get("sources")
+    window.docks.raise_panel("sources")
+    if document is not None and isinstance(sources, SourcesPanel):
+        sources.show_problems(document)
