@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.timeline.layout import Placed
 
 TICK_ROOM_PX = 84.0
+TIGHT_PX = 13  # lanes lower than this have smaller labels
 
 
 def paint_ruler(painter: QPainter, frame: Frame) -> list[QRectF]:
@@ -70,7 +71,8 @@ def paint_labels(painter: QPainter, frame: Frame) -> None:
 
 def _paint_label(painter: QPainter, frame: Frame, placed: Placed) -> None:
     lane, theme = placed.lane, frame.theme
-    font = small(frame.font) if lane.pinned else frame.font
+    tight = lane.pinned or placed.height < TIGHT_PX
+    font = small(frame.font) if tight else frame.font
     left = float(LABEL_LEFT)
     if lane.kind is LaneKind.ITEMS:
         chip = QRectF(left, placed.middle - CHIP / 2, CHIP, CHIP)

@@ -30,6 +30,7 @@ ARC_EVERY_PX = 2
 CROWDED_PX = 14  # marks closer than this on average are only notches
 NOTCH_PX = 3.0
 NUMBER_FROM_PX = 20.0
+NUMBER_HIGH_PX = 10
 BORDERS = (Shape.RESET, Shape.EPISODE)
 
 
@@ -109,7 +110,7 @@ def _hatch_taint(frame: Frame, placed: Placed, columns: Columns, pixels: Array) 
 def _paint_numbers(painter: QPainter, frame: Frame, placed: Placed) -> None:
     items, view = placed.lane.items, frame.view
     fill = frame.colours.fill(placed.lane.env)
-    if not len(items) or placed.height < 11:
+    if not len(items) or placed.height < NUMBER_HIGH_PX:
         return
     low, high = np.searchsorted(items.start, [view.first - 1, view.last], "left")
     low = max(int(low) - 1, 0)
