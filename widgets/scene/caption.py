@@ -12,8 +12,10 @@ from isoscope.widgets.scene.state import Pose
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.shapes import Shapes
     from isoscope.widgets.scene.state import Intent, Overlay, SceneState
+    from isoscope.widgets.scene.survey import Survey
 
 MOST_NAMES = 3
 
@@ -122,6 +124,23 @@ def _names(shapes: Shapes, actors: Sequence[int]) -> str:
     names = [shapes[i].name for i in actors[:MOST_NAMES]]
     more = len(actors) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")
+
+
+def about_floor(shapes: Shapes, survey: Survey, origin: Array, direction: Array) -> str:
+    """What the ground is, where this ray meets it; empty where it doesn't.
+
+    A plane's normal is not in the file, so what is drawn has to be told.
+    """
+    height = float(survey.up @ origin) - survey.ground_m
+    if height * float(survey.up @ direction) >= 0:
+        return ""
+    names = ", ".join(shapes[i].name for i in survey.grounds)
+    if not names:
+        return "The recording has no ground: the grid only shows distances."
+    return (
+        f"{names}: the file holds neither mesh nor normal, so it is drawn as a "
+        "horizontal plane (across gravity) through its origin."
+    )
 
 
 def nice(value: float) -> float:

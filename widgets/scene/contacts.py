@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.scene.state import Intent
 
 POINTS, FORCES = "contacts_posA", "contacts_force"
-SAMPLED_ROWS = 200
+SAMPLED_ROWS = 2000  # over all actors
 
 
 def contacts_at(recording: Recording, row: int, intent: Intent) -> Contacts:
@@ -53,13 +53,14 @@ def typical_force_n(recording: Recording) -> float:
     other arrows invisible.
     """
     lengths = []
-    for actor in recording.actors:
-        track = actor.fields.get(FORCES)
+    having = [a for a in recording.actors if FORCES in a.fields]
+    for actor in having:
+        track = actor.fields[FORCES]
         if not isinstance(track, RaggedTrack):
             continue
-        ends = track.first + len(track)
-        stride = max(1, len(track) // SAMPLED_ROWS)
-        for row in range(track.first, ends, stride):
+        end = track.first + len(track)
+        stride = max(1, len(track) * len(having) // SAMPLED_ROWS)
+        for row in range(track.first, end, stride):
             forces = _vectors(actor, FORCES, row)
             if forces is not None:
                 lengths.append(np.linalg.norm(forces, axis=1))

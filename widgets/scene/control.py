@@ -9,8 +9,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPointF, Qt, QTimer, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtCore import (
+    QElapsedTimer,
+    QEvent,
+    QObject,
+    QPoint,
+    QPointF,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QWheelEvent,
+)
 
 from isoscope.widgets.scene.camera import Camera, between
 
@@ -33,6 +48,7 @@ class CameraControl(QObject):
     moved = Signal()
     clicked = Signal(float, float)  # x, y as in Camera.ray
     double_clicked = Signal(float, float)
+    asked = Signal(float, float, QPoint)  # the pointer rests: x, y, and on the screen
 
     # Right, up, forward.
     KEYS: ClassVar[dict[int, tuple[int, int, int]]] = {
@@ -106,9 +122,14 @@ class CameraControl(QObject):
             return self._wheel(event)
         if isinstance(event, QKeyEvent):
             return self._key(event)
+        if isinstance(event, QHelpEvent):
+            x, y = self.pointer(QPointF(event.pos()))
+            self.asked.emit(x, y, event.globalPos())
+            return True
         if isinstance(event, QFocusEvent) and event.lostFocus():
             self._release()
-        return False
+        # The right button looks about: the window's menu would come up under it.
+        return event.type() == QEvent.Type.ContextMenu
 
     # -- events -----------------------------------------------------------------------
 

@@ -106,7 +106,7 @@ def trail_strokes(trails: Sequence[Trail], colours: Sequence[str]) -> Strokes:
 
 
 def rod_strokes(
-    shapes: Shapes, state: SceneState, colours: Sequence[str], scale: float = 1.0
+    shapes: Shapes, state: SceneState, colours: Sequence[str], alpha: float = 1.0
 ) -> Strokes:
     """Rods as thick lines through their nodes."""
     parts = []
@@ -114,7 +114,7 @@ def rod_strokes(
         mesh = shapes[actor].mesh
         if mesh is not None and not len(mesh.faces):
             ends = np.stack([nodes[:-1], nodes[1:]], axis=1)
-            parts.append(even(ends, colours[actor], _ROD_WIDTH * scale))
+            parts.append(even(ends, colours[actor], _ROD_WIDTH, alpha))
     return joined(parts)
 
 

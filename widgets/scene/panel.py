@@ -7,12 +7,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QToolTip, QVBoxLayout, QWidget
 
 from isoscope.core.errors import one_line
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.scene.camera import Camera, first_camera, look_along
-from isoscope.widgets.scene.caption import caption_of
+from isoscope.widgets.scene.caption import about_floor, caption_of
 from isoscope.widgets.scene.draw import support
 from isoscope.widgets.scene.ghosts import side_by_side
 from isoscope.widgets.scene.model import SceneModel
@@ -22,8 +22,9 @@ from isoscope.widgets.scene.toolbar import SceneToolbar
 from isoscope.widgets.session import Document, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from PySide6.QtCore import QPoint
     from PySide6.QtGui import QShowEvent
 
     from isoscope.core.recording.tracks import Array
@@ -32,11 +33,6 @@ if TYPE_CHECKING:
     from isoscope.widgets.session import Session
 
 _PICK_BARE = 0.03  # of the scene's size: how near a click must be to a cross
-_GROUND_NOTE = (
-    "The file has no mesh and no normal for {names}: drawn as a horizontal plane "
-    "(across gravity) through its origin."
-)
-_GRID_NOTE = "The recording has no ground: the grid is only there to show distances."
 
 
 class ScenePanel(Panel):
@@ -202,6 +198,7 @@ class ScenePanel(Panel):
         self._box.addWidget(view)
         self.setFocusProxy(view)
         view.clicked.connect(self._clicked)
+        view.control.asked.connect(self._asked)
         view.double_clicked.connect(self._double_clicked)
         view.gizmo.picked.connect(self.look_along)
         view.resized.connect(self._first_view)
@@ -340,11 +337,6 @@ class ScenePanel(Panel):
         recorded = model.state.contacts.recorded or not self.contacts_shown
         note = "" if recorded else "No contacts were recorded up to here."
         tools.set_note("contacts", note)
-        grounds = [model.shapes[i].name for i in model.survey.grounds]
-        tools.set_note(
-            "frame",
-            _GROUND_NOTE.format(names=", ".join(grounds)) if grounds else _GRID_NOTE,
-        )
 
     # -- the mouse --------------------------------------------------------------------
 
@@ -358,6 +350,32 @@ class ScenePanel(Panel):
 
     def _clicked(self, x: float, y: float) -> None:
         self.session.select(self._under(x, y))
+
+    def _asked(self, x: float, y: float, place: QPoint) -> None:
+        """Say what is under the resting pointer."""
+        if self._view is not None:
+            text = self.about(x, y)
+            QToolTip.showText(place, text, self._view.canvas_widget)
+
+    def about(self, x: float, y: float) -> str:
+        """What is at a place of the picture, for people; empty for nothing.
+
+        `x` and `y` as in `Camera.ray`.
+        """
+        view, model = self._view, self.model
+        if view is None or model.recording is None:
+            return ""
+        actor = self._under(x, y)
+        if actor is not None:
+            found = model.recording.actors[actor]
+            return f"{found.name} ({found.type})\nClick selects, double click frames."
+        return about_floor(model.shapes, model.survey, *view.control.camera.ray(x, y))
+
+    def show_shortcuts(self, keys: Mapping[str, str]) -> None:
+        """Say in the tooltips which keys the tools have, by the tools' names."""
+        if self._view is not None:
+            for tool, key in keys.items():
+                self.toolbar.set_shortcut(tool, key)
 
     def _double_clicked(self, x: float, y: float) -> None:
         actor = self._under(x, y)

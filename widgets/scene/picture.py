@@ -29,11 +29,15 @@ _BARE_PART = 0.03  # of the scene's size: a cross' arm
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """One state: transforms [n, 3, 4], linear colours [n, 4], deformed surfaces."""
+    """One state: transforms [n, 3, 4], linear colours [n, 4], deformed surfaces.
+
+    `rim` is the sRGB and alpha of a thin line around it, or None.
+    """
 
     transforms: Array
     colours: Array
     surfaces: Mapping[int, Array]
+    rim: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +120,8 @@ def picture_of(
         if seen.row < 0:
             continue
         placed.append(_placed_ghost(seen, ghost))
+        tints = [ghost.colour] * len(shapes)
+        lines.append(marks.rod_strokes(shapes, seen, tints, ghost.alpha))
         crown = _crown(shapes, seen, survey.up)
         if crown is None:
             continue
@@ -150,7 +156,9 @@ def _placed_ghost(state: SceneState, ghost: Ghost) -> Placed:
     tint = np.zeros((len(state.poses), 4))
     tint[:, :3] = linear(rgb(ghost.colour))
     tint[state.drawn, 3] = ghost.alpha
-    return Placed(state.transforms, tint, state.deformed)
+    red, green, blue = (float(c) for c in rgb(ghost.colour))
+    rim = (red, green, blue, 0.8) if ghost.alpha < 1 else None
+    return Placed(state.transforms, tint, state.deformed, rim)
 
 
 def _chosen(shapes: Shapes, intent: Intent) -> tuple[int, ...]:
@@ -161,34 +169,37 @@ def _chosen(shapes: Shapes, intent: Intent) -> tuple[int, ...]:
 
 
 def _crown(shapes: Shapes, state: SceneState, up: Array) -> tuple[Array, Array] | None:
-    """Middle [3] of the moving actors, and the place [3] above them for a label."""
+    """Middle [3] of the moving actors, and the highest place [3] on one of them."""
     centres, tops = [], []
     for shape in shapes.all:
         if not shape.moving or shape.kind is Kind.ROOT:
             continue
         found = ball(shapes, state, shape.index)
-        if found is None:
-            continue
-        centres.append(found[0])
-        tops.append(_top(shapes, state, shape.index, up))
+        if found is not None:
+            centres.append(found[0])
+            tops.append(_top(shapes, state, shape.index, found[0], up))
     if not centres:
         return None
-    middle = np.mean(centres, axis=0)
-    return middle, middle + (max(tops) - float(middle @ up)) * up
+    return np.mean(centres, axis=0), max(tops, key=lambda top: float(top @ up))
 
 
-def _top(shapes: Shapes, state: SceneState, actor: int, up: Array) -> float:
-    """How high a drawn actor reaches along the up axis [m]."""
+def _top(
+    shapes: Shapes, state: SceneState, actor: int, centre: Array, up: Array
+) -> Array:
+    """The place [3] on a drawn actor that is highest along the up axis."""
     surface = state.deformed.get(actor)
     if surface is not None:
-        return float((surface @ up).max())
-    placed, mesh = state.transforms[actor], shapes[actor].mesh
-    height = float(placed[:, 3] @ up)
+        top: Array = surface[int((surface @ up).argmax())]
+        return top
+    mesh = shapes[actor].mesh
     if mesh is None:
-        return height
-    low, high = mesh.positions.min(axis=0), mesh.positions.max(axis=0)
-    along = up @ placed[:, :3]
-    return height + float(np.maximum(along * low, along * high).sum())
+        return centre
+    half = (mesh.positions.max(axis=0) - mesh.positions.min(axis=0)) / 2
+    # The middle of that side of its box which looks up the most.
+    arms = state.transforms[actor][:, :3] * half
+    rise = up @ arms
+    side = int(np.abs(rise).argmax())
+    return np.asarray(centre + np.sign(rise[side]) * arms[:, side])
 
 
 def ball(

@@ -76,6 +76,7 @@ class SceneToolbar(QWidget):
         row.setSpacing(1)
         self._buttons: dict[str, QToolButton] = {}
         self._notes: dict[str, str] = {}
+        self._keys = {tool.key: tool.shortcut for tool in TOOLS}
         for tool in TOOLS:
             button = QToolButton(self)
             button.setObjectName(f"scene-{tool.key}")
@@ -106,12 +107,22 @@ class SceneToolbar(QWidget):
             self.adjustSize()
 
     def set_note(self, key: str, note: str) -> None:
-        """A line below the tooltip of a tool."""
-        tool = next(t for t in TOOLS if t.key == key)
+        """Put a line below the tooltip of a tool."""
         if self._notes.get(key) != note:
             self._notes[key] = note
-            more = f"\n{note}" if note else ""
-            self._buttons[key].setToolTip(f"{tool.text}  ({tool.shortcut}){more}")
+            self._say(key)
+
+    def set_shortcut(self, key: str, shortcut: str) -> None:
+        """Say another key in the tooltip of a tool; empty for none."""
+        self._keys[key] = shortcut
+        self._say(key)
+
+    def _say(self, key: str) -> None:
+        tool = next(t for t in TOOLS if t.key == key)
+        shortcut = f"  ({self._keys[key]})" if self._keys[key] else ""
+        note = self._notes.get(key, "")
+        more = f"\n{note}" if note else ""
+        self._buttons[key].setToolTip(f"{tool.text}{shortcut}{more}")
 
     def apply(self, tokens: Tokens) -> None:
         """Take the theme's colours."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QKeyEvent, QWheelEvent
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from isoscope.widgets.scene.camera import Camera
@@ -181,6 +181,18 @@ def test_its_keys_come_before_actions_of_the_same_letter(
     assert claimed(Qt.Key.Key_A, none)
     assert not claimed(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     assert not claimed(Qt.Key.Key_F, none)
+
+
+def test_the_right_button_brings_no_menu(
+    widget: QWidget, control: CameraControl
+) -> None:
+    menus: list[QPoint] = []
+    widget.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+    widget.customContextMenuRequested.connect(menus.append)
+    at = QPoint(20, 20)
+    reason = QContextMenuEvent.Reason.Mouse
+    QApplication.sendEvent(widget, QContextMenuEvent(reason, at, at))
+    assert menus == []
 
 
 def test_losing_the_focus_lets_go_of_the_keys(

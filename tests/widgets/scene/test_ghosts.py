@@ -26,6 +26,7 @@ def test_a_ghost_is_another_row_of_what_moves() -> None:
     there = ghost.transforms[crate.index][:, 3]
     assert np.array_equal(there, crate.fields["translation"].at(10))
     assert np.allclose(ghost.colours[crate.index], [*linear(rgb(RED)), 0.35])
+    assert ghost.rim == (1.0, 0.0, 0.0, 0.8)
     ground = model.survey.grounds[0]
     assert ghost.colours[ground, 3] == 0
 

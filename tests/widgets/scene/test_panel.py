@@ -4,8 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QDockWidget,
+    QLabel,
+    QMainWindow,
+    QToolTip,
+)
 
 from isoscope.core.recording.tracks import Track
 from isoscope.widgets.scene.panel import ScenePanel
@@ -121,6 +128,30 @@ def test_a_click_selects_and_a_click_beside_lets_go(
     settle(qtbot, panel)
     qtbot.mouseClick(widget, LEFT, pos=QPoint(20, 200))
     assert document.selection.actor is None
+
+
+def test_the_resting_pointer_is_told_what_is_there(
+    qtbot: QtBot, panel: ScenePanel
+) -> None:
+    opened(qtbot, panel, real("rigid_contacts_all"))
+    view = panel._view
+    assert view is not None
+    at = view.control.pointer(QPointF(pixel_of(panel, 0)))
+    assert panel.about(*at).startswith("Crate (Rigid)")
+    assert "horizontal plane" in panel.about(-0.8, -0.8)
+    assert panel.about(0, 5) == ""
+    place = pixel_of(panel, 0)
+    event = QHelpEvent(QEvent.Type.ToolTip, place, view.mapToGlobal(place))
+    QApplication.sendEvent(view.canvas_widget, event)
+    assert QToolTip.text().startswith("Crate (Rigid)")
+    QToolTip.hideText()
+
+
+def test_tooltips_say_the_keys_there_are(panel: ScenePanel) -> None:
+    panel.show_shortcuts({"trails": "Ctrl+T", "wireframe": ""})
+    assert panel.toolbar.button("trails").toolTip().endswith("(Ctrl+T)")
+    assert "(" not in panel.toolbar.button("wireframe").toolTip()
+    assert panel.toolbar.button("frame").toolTip().endswith("(F)")
 
 
 def test_what_is_selected_has_an_outline(qtbot: QtBot, panel: ScenePanel) -> None:

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoscope.core.recording.model import Labels
+from isoscope.core.recording.model import Labels, Recording
 from isoscope.core.recording.tracks import Track
+from isoscope.widgets.scene.marks import rod_strokes
 from isoscope.widgets.scene.poses import apply
 from isoscope.widgets.scene.resolve import resolve
 from isoscope.widgets.scene.shapes import Kind, extend, shapes_of
@@ -218,6 +219,64 @@ def test_a_soft_body_without_its_fit_is_drawn_as_created() -> None:
     assert shape.mesh is not None
     as_created = apply(shape.creation, shape.mesh.positions)
     assert np.array_equal(state.deformed[jelly.index], as_created)
+
+
+def rod() -> Recording:
+    """A rod of four nodes that is bent in row 1."""
+    recording = empty(2)
+    nodes = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]], np.float32)
+    bent = np.zeros((2, 4, 4), np.float32)
+    bent[1, 3] = [0, 1, 0, 7]  # the fourth number is a twist
+    actor = add_cube(recording, np.zeros((2, 3)), name="Rope")
+    actor.type = "Rod"
+    actor.reference.pop("surfFaceIndices")
+    actor.reference["surfRefPositions"] = nodes
+    actor.reference["rigidTransformEvalPoint"] = np.zeros(3)
+    tracks = actor.fields.tracks
+    tracks["displacement"] = Track.of(bent)
+    tracks["pivotEvalTranslation"] = Track.of(np.zeros((2, 3)))
+    tracks["pivotEvalRotation"] = Track.of(np.tile([0, 0, 0, 1.0], (2, 1)))
+    return recording
+
+
+def test_a_rod_is_drawn_through_its_nodes() -> None:
+    recording = rod()
+    shapes = shapes_of(recording.actors)
+    assert shapes[0].kind is Kind.DEFORMABLE
+    state = resolve(recording, shapes, 1)
+    assert state.deformed[0].tolist() == [[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 1, 0]]
+    strokes = rod_strokes(shapes, state, ["#ff0000"])
+    assert strokes.ends[2].tolist() == [[2, 0, 0], [3, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("displacement", np.zeros((2, 3, 4))),
+        ("displacement", np.zeros((2, 12))),
+        ("displacement", np.zeros((2, 4, 2))),
+        ("pivotEvalRotation", np.zeros((2, 3))),
+        ("pivotEvalTranslation", np.zeros((2, 3), int)),
+    ],
+)
+def test_a_deformable_body_of_odd_shapes_is_drawn_as_created(
+    field: str, values: np.ndarray
+) -> None:
+    recording = rod()
+    recording.actors[0].fields.tracks[field] = Track.of(values)
+    state = resolve(recording, shapes_of(recording.actors), 1)
+    assert state.having(Pose.NOT_RECORDED) == [0]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_deformable_body_that_is_not_finite_is_not_drawn(value: float) -> None:
+    recording = rod()
+    track = recording.actors[0].fields.tracks["displacement"]
+    assert isinstance(track, Track)
+    track.values[1, 2, 0] = value
+    state = resolve(recording, shapes_of(recording.actors), 1)
+    assert state.having(Pose.NOT_FINITE) == [0]
+    assert state.deformed == {}
 
 
 def test_many_actors_keep_their_places() -> None:

@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 
 from isoscope.core.recording.model import Labels
-from isoscope.widgets.scene.caption import Caption, caption_of, nice, quantity
+from isoscope.widgets.scene.caption import (
+    Caption,
+    about_floor,
+    caption_of,
+    nice,
+    quantity,
+)
 from isoscope.widgets.scene.palette import actor_colours, hexadecimal, linear, rgb
 from isoscope.widgets.scene.resolve import resolve
 from isoscope.widgets.scene.shapes import shapes_of
 from isoscope.widgets.scene.state import NOTHING, Intent, Overlay
+from isoscope.widgets.scene.survey import survey
 from isoscope.widgets.theme import DARK, LIGHT
 from tests.widgets.scene.build import empty, one_cube, real
 
@@ -96,6 +103,17 @@ def test_overlays_are_named_with_their_key() -> None:
     assert one.notes == ("overlay: expected start — O hides it",)
     two = caption_of(shapes, state, Intent(), overlay, 2)
     assert two.notes == ("overlay: expected start — O cycles",)
+
+
+def test_the_ground_is_told_for_what_it_is() -> None:
+    eye, down = np.array([0.0, 1.0, 0.0]), np.array([0.0, -1.0, 0.0])
+    for name, words in (("create_destroy", "Ground:"), ("restore_twice", "horizontal")):
+        shapes = shapes_of(real(name).actors)
+        assert words in about_floor(shapes, survey(real(name), shapes), eye, down)
+    shapes = shapes_of(real("shared_cartpole_2env").actors)
+    found = survey(real("shared_cartpole_2env"), shapes)
+    assert "no ground" in about_floor(shapes, found, eye, down)
+    assert about_floor(shapes, found, eye, -down) == ""
 
 
 def test_nothing_has_no_caption() -> None:

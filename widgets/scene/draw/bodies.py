@@ -12,7 +12,7 @@ from isoscope.widgets.scene.normals import smoothing
 from isoscope.widgets.scene.shapes import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.draw.actors import ActorTexture
@@ -27,6 +27,7 @@ CORNER = np.dtype(
         ("a_corner", np.float32),
     ]
 )
+_MOST_KEPT = 8  # sets of chosen actors whose indices stay on the graphics card
 
 
 class Deformed:
@@ -54,13 +55,13 @@ class Bodies:
         self._smoothing: dict[int, Smoothing] = {}
         # By actor: whether it is deformable, and its range of corners.
         self._ranges: dict[int, tuple[bool, int, int]] = {}
-        self._chosen: tuple[tuple[int, ...], list[tuple[bool, Any]]] = ((), [])
+        self._indices: dict[tuple[int, ...], list[tuple[bool, Any]]] = {}
 
     def load(self, shapes: Shapes) -> None:
         """Send the meshes; only when the actors change."""
         self._smoothing.clear()
         self._ranges.clear()
-        self._chosen = ((), [])
+        self._indices.clear()
         rigid = self._gather(shapes.of_kind(Kind.BODY), deformable=False)
         self._template = self._gather(shapes.of_kind(Kind.DEFORMABLE), deformable=True)
         self._rigid = gloo.VertexBuffer(rigid) if len(rigid) else None
@@ -68,11 +69,16 @@ class Bodies:
     def _gather(self, shapes: list[Shape], *, deformable: bool) -> Array:
         parts = []
         start = 0
+        # Many actors have equal meshes.
+        smoothed: dict[tuple[bytes, bytes], Smoothing] = {}
         for shape in shapes:
             if shape.mesh is None or not len(shape.mesh.faces):
                 continue
             positions, faces = shape.mesh.positions, shape.mesh.faces
-            smooth = smoothing(positions, faces)
+            key = (positions.tobytes(), faces.tobytes())
+            smooth = smoothed.get(key)
+            if smooth is None:
+                smooth = smoothed[key] = smoothing(positions, faces)
             part = np.zeros(3 * len(faces), CORNER)
             part["a_position"] = positions[faces].reshape(-1, 3)
             part["a_normal"] = smooth.corner_normals(positions)
@@ -132,14 +138,23 @@ class Bodies:
             self._shadow[name] = value
         self._draw(self._shadow, actors, deformed)
 
-    def choose(self, chosen: tuple[int, ...]) -> bool:
-        """Say which actors `draw_flat` draws; returns whether there is anything."""
-        if chosen != self._chosen[0]:
-            self._chosen = (chosen, self._indices(chosen))
-        return bool(self._chosen[1])
+    def has(self, chosen: tuple[int, ...]) -> bool:
+        """Whether any of these actors has triangles."""
+        return any(actor in self._ranges for actor in chosen)
 
-    def _indices(self, chosen: Iterable[int]) -> list[tuple[bool, Any]]:
-        found = []
+    @property
+    def everyone(self) -> tuple[int, ...]:
+        """All actors that have triangles."""
+        return tuple(self._ranges)
+
+    def _indices_of(self, chosen: tuple[int, ...]) -> list[tuple[bool, Any]]:
+        """Index buffers of these actors' corners, for rigid and deformable ones."""
+        found = self._indices.get(chosen)
+        if found is not None:
+            return found
+        if len(self._indices) > _MOST_KEPT:
+            self._indices.clear()
+        found = self._indices[chosen] = []
         for deformable in (False, True):
             ranges = [self._ranges[a] for a in chosen if a in self._ranges]
             runs = [
@@ -155,18 +170,19 @@ class Bodies:
         self,
         actors: ActorTexture,
         deformed: Deformed,
+        chosen: tuple[int, ...],
         clip: Array,
         shift: tuple[float, float],
         colour: tuple[float, ...],
     ) -> None:
-        """The chosen actors in one colour, moved sideways in the picture."""
+        """These actors in one colour, moved sideways in the picture."""
         program = self._flat
         program["u_clip"] = clip
         program["u_shift"] = shift
         program["u_colour"] = colour
         program["u_actors"] = actors.texture
         program["u_lines"] = float(actors.lines)
-        for deformable, indices in self._chosen[1]:
+        for deformable, indices in self._indices_of(chosen):
             buffer = deformed.buffer if deformable else self._rigid
             if buffer is None:
                 continue

@@ -48,7 +48,8 @@ class Presenter:
             stage.place(live.transforms, live.colours, dict(live.surfaces))
         if last is None or not _same_ghosts(picture, last):
             stage.place_ghosts(
-                [(g.transforms, g.colours, dict(g.surfaces)) for g in picture.ghosts]
+                [(g.transforms, g.colours, dict(g.surfaces)) for g in picture.ghosts],
+                [g.rim for g in picture.ghosts],
             )
         if (
             last is None
@@ -100,5 +101,6 @@ def _same_surfaces(a: Mapping[int, Array], b: Mapping[int, Array]) -> bool:
 
 def _same_ghosts(a: Picture, b: Picture) -> bool:
     return len(a.ghosts) == len(b.ghosts) and all(
-        _same_placed(x, y) for x, y in zip(a.ghosts, b.ghosts, strict=True)
+        _same_placed(x, y) and x.rim == y.rim
+        for x, y in zip(a.ghosts, b.ghosts, strict=True)
     )

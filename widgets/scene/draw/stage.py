@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.scene.survey import Survey
 
 _OUTLINE_PX = 2.2
+_RIM_PX = 1.1
 _OUTLINE_STEPS = 12
 _SILHOUETTE = 0x80
 # Each pass of the shadow moves the light a little: the overlap is a soft edge. One bit
@@ -60,6 +61,7 @@ class Copy:
 
     actors: ActorTexture
     deformed: Deformed
+    rim: tuple[float, ...] | None = None  # sRGB and alpha of a thin line around it
 
 
 class Stage:
@@ -94,14 +96,20 @@ class Stage:
         self._place(self._live, transforms, colours, surfaces)
 
     def place_ghosts(
-        self, states: Sequence[tuple[Array, Array, dict[int, Array]]]
+        self,
+        states: Sequence[tuple[Array, Array, dict[int, Array]]],
+        rims: Sequence[tuple[float, ...] | None],
     ) -> None:
-        """Take the ghosts' states, as `place` takes the live one."""
+        """Take the ghosts' states, as `place` takes the live one.
+
+        A rim is the sRGB and alpha of a thin line around a translucent ghost.
+        """
         while len(self._ghosts) < len(states):
             self._ghosts.append(self._copy())
         del self._ghosts[len(states) :]
-        for ghost, state in zip(self._ghosts, states, strict=True):
+        for ghost, state, rim in zip(self._ghosts, states, rims, strict=True):
             self._place(ghost, *state)
+            ghost.rim = rim
 
     def _place(
         self, copy: Copy, transforms: Array, colours: Array, surfaces: dict[int, Array]
@@ -183,13 +191,21 @@ class Stage:
             self._translucent(ghost, lit, wire)
         gloo.set_state(polygon_offset_fill=False)
         gloo.set_depth_mask(False)
+        for ghost in self._ghosts:
+            if ghost.rim is not None and self._bodies.everyone:
+                everyone = self._bodies.everyone
+                self._outline(ghost, everyone, ghost.rim, _RIM_PX, viewport, clip)
         self._lines.draw(clip, size, viewport.scale, near)
         self._through.draw(clip, size, viewport.scale, near)
         gloo.set_depth_func("greater")
         self._through.draw(clip, size, viewport.scale, near, alpha=0.4)
         gloo.set_depth_func("lequal")
-        if self._bodies.choose(chosen):
-            self._outline(viewport, look, clip)
+        if self._bodies.has(chosen):
+            gloo.set_state(depth_test=False)
+            self._outline(
+                self._live, chosen, tuple(look.accent), _OUTLINE_PX, viewport, clip
+            )
+            gloo.set_state(depth_test=True)
         gloo.set_depth_mask(True)
 
     def _translucent(self, copy: Copy, lit: dict[str, Any], wire: bool) -> None:
@@ -241,18 +257,35 @@ class Stage:
             self._bodies.draw_shadows(self._live.actors, self._live.deformed, look_here)
         gloo.set_state(stencil_test=False)
 
-    def _outline(self, viewport: Viewport, look: Look, clip: Array) -> None:
-        copy = self._live
-        gloo.set_state(stencil_test=True, depth_test=False)
+    def _outline(
+        self,
+        copy: Copy,
+        chosen: tuple[int, ...],
+        colour: tuple[float, ...],
+        width_px: float,
+        viewport: Viewport,
+        clip: Array,
+    ) -> None:
+        """A line around the silhouette of these actors.
+
+        The silhouette goes to the stencil, then the actors are drawn in one colour,
+        shifted all around, wherever the silhouette isn't. That needs no normals, so it
+        works for any mesh.
+        """
+        gloo.set_stencil_mask(0xFF)
+        gloo.clear(color=False, depth=False, stencil=True)
+        gloo.set_state(stencil_test=True)
         gloo.set_stencil_mask(_SILHOUETTE)
         gloo.set_stencil_func("always", _SILHOUETTE, _SILHOUETTE)
         gloo.set_stencil_op("replace", "replace", "replace")
         gloo.set_color_mask(False, False, False, False)
-        self._bodies.draw_flat(copy.actors, copy.deformed, clip, (0.0, 0.0), (0.0,) * 4)
+        self._bodies.draw_flat(
+            copy.actors, copy.deformed, chosen, clip, (0.0, 0.0), (0.0,) * 4
+        )
         gloo.set_color_mask(True, True, True, True)
         gloo.set_stencil_func("notequal", _SILHOUETTE, _SILHOUETTE)
         gloo.set_stencil_op("keep", "keep", "replace")
-        width = 2 * _OUTLINE_PX * viewport.scale
+        width = 2 * width_px * viewport.scale
         # A pixel that is drawn marks itself, so the passes don't blend twice.
         for angle in 2 * np.pi * np.arange(_OUTLINE_STEPS) / _OUTLINE_STEPS:
             shift = (
@@ -260,9 +293,9 @@ class Stage:
                 float(np.sin(angle)) * width / viewport.height,
             )
             self._bodies.draw_flat(
-                copy.actors, copy.deformed, clip, shift, tuple(look.accent)
+                copy.actors, copy.deformed, chosen, clip, shift, colour
             )
-        gloo.set_state(stencil_test=False, depth_test=True)
+        gloo.set_state(stencil_test=False)
 
 
 def key_light(camera: Camera) -> Array:
