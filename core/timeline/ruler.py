@@ -78,7 +78,7 @@ def goes_forward(stamps: Array) -> bool:
     """Whether a time is known for every row and never goes back."""
     if not len(stamps) or not np.isfinite(stamps[[0, -1]]).all():
         return False
-    return bool((np.diff(stamps) >= 0).all())
+    return bool((stamps[1:] >= stamps[:-1]).all())
 
 
 def ticks(view: View, axis: TimeAxis, forward: bool, spacing_px: float) -> list[Tick]:
@@ -122,6 +122,8 @@ def _on_times(
     view: View, axis: TimeAxis, low: int, high: int, at_most: int
 ) -> list[Tick]:
     begin, end = float(axis.stamps[low]), float(axis.stamps[high - 1])
+    if not np.isfinite(end - begin):
+        return _on_rows(view, axis, low, high, at_most)
     share = (high - low) / max(view.last - view.first, 1e-12)
     step = nice_step(end - begin, max(int(at_most * share), 1))
     if end <= begin:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from isoscope.core.clock import TimeAxis, TimeKind
@@ -88,6 +88,9 @@ def test_an_unknown_time_is_told_as_unknown():
     st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=20),
     st.sampled_from([TimeKind.RECORDING, TimeKind.SCENE, TimeKind.WALL]),
 )
+@example([-1e308, 1e308], TimeKind.RECORDING)
+@example([0.0, math.inf, math.inf, 0.0], TimeKind.RECORDING)
+@example([0.0, 5e-324], TimeKind.SCENE)
 def test_any_time_at_all_has_ticks(stamps, kind):
     axis = TimeAxis(kind, np.array(stamps), np.zeros(len(stamps)))
     forward = goes_forward(axis.stamps)
