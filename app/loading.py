@@ -1,12 +1,24 @@
-"""Read a recording for a command: progress while it runs, problems when it is done."""
+"""Read a recording for a command, with progress, and say what of it can't be read."""
 
 from pathlib import Path
 
 from isoscope.app import console
+from isoscope.core.recording import registry
 from isoscope.core.recording.model import Recording
-from isoscope.core.recording.registry import load
 
 TOLD_AT_MOST = 10
+
+
+def load(path: Path) -> Recording:
+    """Read all of a recording.
+
+    Raises
+    ------
+    ReadError
+        If it can't be read at all.
+    """
+    with console.progress(f"reading {path.name}") as report:
+        return registry.load(path, report)
 
 
 def load_told(path: Path) -> Recording:
@@ -17,8 +29,7 @@ def load_told(path: Path) -> Recording:
     ReadError
         If it can't be read at all.
     """
-    with console.progress(f"reading {path.name}") as report:
-        recording = load(path, report)
+    recording = load(path)
     problems = recording.problems
     for problem in problems[:TOLD_AT_MOST]:
         console.warn(f"{path.name}: {problem}")

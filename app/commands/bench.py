@@ -30,19 +30,19 @@ BenchFile: TypeAlias = Annotated[
 @cli.command("open")
 def open_(file: BenchFile = None, as_json: AsJson = False) -> int:
     """Read a recording, against a plain loop and from the cache."""
-    from isoscope.app.bench import open_bench
+    from isoscope.app.bench.open_bench import run
 
     with _unpacked(file) as path:
-        return _report("open", open_bench.run(path), as_json)
+        return _report("open", run(path), as_json)
 
 
 @cli.command()
 def seek(file: BenchFile = None, as_json: AsJson = False) -> int:
     """Seek in the window, against drawing the scene alone."""
     with needs("the window"), _unpacked(file) as path:
-        from isoscope.app.bench import seek_bench
+        from isoscope.app.bench.seek_bench import run
 
-        return _report("seek", seek_bench.run(path), as_json)
+        return _report("seek", run(path), as_json)
 
 
 @contextmanager

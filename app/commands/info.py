@@ -8,25 +8,38 @@ from isoscope.app.commands.options import AsJson, File
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from isoscope.core.recording.info import ActorInfo, Info
+    from isoscope.core.recording.info import ActorInfo, FieldInfo, Info
 
 NAMED_AT_MOST = 4  # actors with the same fields that are named; more are counted
-GRAVITIES_AT_MOST = 4
+LISTED_AT_MOST = 6  # durations, gravities
+# What people look for first comes first.
+KINDS = (
+    "pose",
+    "velocity",
+    "target",
+    "contact",
+    "distance",
+    "solver",
+    "other",
+    "identity",
+)
 
 
 def info(file: File, as_json: AsJson = False) -> int:
     """Say what a recording holds and can be used for."""
-    from isoscope.app.loading import load_told
+    from isoscope.app.loading import load
     from isoscope.core.recording.info import info as describe
 
-    described = describe(load_told(file))
+    described = describe(load(file))
     if as_json:
         console.emit_json(described)
         return 0
-    parts: list[Any] = [console.facts(_facts(described))]
+    parts: list[Any] = [console.facts(_facts(described)), _supports(described)]
+    if described.warnings:
+        parts.append(_warnings(described.warnings))
     if described.actors:
         parts += [_actors(described.actors), *_fields(described.actors)]
-    console.emit(*parts, _supports(described))
+    console.emit(*parts)
     return 0
 
 
@@ -35,12 +48,13 @@ def _facts(described: "Info") -> list[tuple[str, str]]:
 
     state = "complete" if described.complete else "not complete"
     precision = f", {described.precision}" if described.precision else ""
-    events = [f"{n:,} {kind}" for kind, n in named(described.events) if n]
+    events = [f"{n:,} {kind}" for kind, n in _named(described.events) if n]
     first, last = described.recording_time_s
-    time = "" if first is None or last is None else f", {first:g} s to {last:g} s"
-    labels = [name for name, there in named(described.labels) if there]
+    unknown = first is None or last is None
+    time = "" if unknown else f", recording time {first:g} s to {last:g} s"
+    labels = [name for name, there in _named(described.labels) if there]
     return [
-        ("file", described.file),
+        ("file", described.file or "live"),
         (
             "format",
             f"{described.format}{precision}, {described.bytes:,} bytes, {state}",
@@ -57,20 +71,25 @@ def _durations(described: "Info") -> str:
     from isoscope.core.summary import counted
 
     each = [f"{t.h_s:g} s in {counted(t.count, 'step')}" for t in described.time_steps]
-    return ", ".join(each) or "unknown"
+    return ", ".join(_first(each)) or "unknown"
 
 
 def _gravity(described: "Info") -> str:
-    if not described.gravity:
-        return "unknown"
-    runs = [
-        f"{_vector(run.value)} m/s² (native {run.first_native} to {run.last_native})"
-        for run in described.gravity[:GRAVITIES_AT_MOST]
+    runs = described.gravity
+    if len(runs) == 1:
+        return f"{_vector(runs[0].value)} m/s²"
+    each = [
+        f"{_vector(run.value)} m/s² in native {run.first_native} to {run.last_native}"
+        for run in runs
     ]
-    if len(described.gravity) == 1:
-        return f"{_vector(described.gravity[0].value)} m/s²"
-    more = len(described.gravity) - len(runs)
-    return "; ".join(runs) + (f"; and {more} more" if more else "")
+    return "; ".join(_first(each)) or "unknown"
+
+
+def _first(each: list[str]) -> list[str]:
+    """The first few, and how many more there are."""
+    if len(each) <= LISTED_AT_MOST:
+        return each
+    return [*each[:LISTED_AT_MOST], f"and {len(each) - LISTED_AT_MOST:,} more"]
 
 
 def _vector(values: list[float]) -> str:
@@ -106,64 +125,86 @@ def _actors(actors: list["ActorInfo"]) -> "Table":
 
 def _fields(actors: list["ActorInfo"]) -> list["Table"]:
     """A table for each set of actors that have the same fields."""
-    from rich.text import Text
-
+    from isoscope.core.recording.schema import meaning
     from isoscope.core.summary import listed
 
     alike: dict[tuple[Any, ...], list[ActorInfo]] = {}
     for actor in actors:
-        form = tuple((f.name, f.dtype, tuple(f.shape), f.ragged) for f in actor.fields)
-        if form:
-            alike.setdefault(form, []).append(actor)
+        form = sorted(
+            (f.name, _dtype(f), tuple(f.shape), f.ragged) for f in actor.fields
+        )
+        alike.setdefault(tuple(form), []).append(actor)
     tables = []
     for group in alike.values():
         names = list(dict.fromkeys(actor.name for actor in group))
         if len(names) > NAMED_AT_MOST:
             rest = len(names) - NAMED_AT_MOST + 1
             names = [*names[: NAMED_AT_MOST - 1], f"{rest} more"]
-        table = console.table(
-            "field",
-            "dtype",
-            "shape",
-            "unit",
-            "present in",
-            right=("present in",),
-            title=f"Fields of {listed(names)}",
+        if not group[0].fields:
+            continue
+        fields = sorted(
+            group[0].fields, key=lambda f: (KINDS.index(meaning(f.name).kind), f.name)
         )
-        for index, field in enumerate(group[0].fields):
-            counts = sorted(actor.fields[index].present for actor in group)
-            span = f"{counts[0]:,}"
-            if counts[-1] != counts[0]:
-                span += f" to {counts[-1]:,}"
-            table.add_row(
-                Text(field.name), field.dtype, _shape(field), _unit(field.unit), span
-            )
-        tables.append(table)
+        present: dict[str, list[int]] = {}
+        for actor in group:
+            for field in actor.fields:
+                present.setdefault(field.name, []).append(field.present)
+        tables.append(_field_table(fields, present, f"Fields of {listed(names)}"))
     return tables
 
 
-def _shape(field: Any) -> str:
+def _field_table(
+    fields: list["FieldInfo"], present: dict[str, list[int]], title: str
+) -> "Table":
+    from rich.text import Text
+
+    table = console.table(
+        "field",
+        "dtype",
+        "shape",
+        "unit",
+        "present in",
+        right=("present in",),
+        title=title,
+    )
+    for field in fields:
+        fewest, most = min(present[field.name]), max(present[field.name])
+        span = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        unit = "?" if field.unit is None else field.unit
+        table.add_row(Text(field.name), _dtype(field), _shape(field), unit, span)
+    return table
+
+
+def _dtype(field: "FieldInfo") -> str:
+    """Its dtype; text may be of any length."""
+    return "text" if field.dtype[:1] in "SU" else field.dtype
+
+
+def _shape(field: "FieldInfo") -> str:
     if field.ragged:
         return "varies"
-    return ", ".join(str(size) for size in field.shape) or "one"
+    return ", ".join(str(size) for size in field.shape) or "scalar"
 
 
-def _unit(unit: str | None) -> str:
-    return "?" if unit is None else unit
+def _warnings(warnings: list[str]) -> "Table":
+    from rich.text import Text
+
+    table = console.table(f"Warnings ({len(warnings):,})")
+    for warning in warnings:
+        table.add_row(Text(warning))
+    return table
 
 
 def _supports(described: "Info") -> "Table":
     from rich.text import Text
 
     table = console.table("use", "", "why", title="What it can be used for")
-    for name, answer in named(described.supports):
+    for name, answer in _named(described.supports):
         colour = "green" if answer.answer == "yes" else "yellow"
         table.add_row(name, Text(answer.answer, colour), Text(answer.reason))
     return table
 
 
-def named(struct: Any) -> list[tuple[str, Any]]:
-    """The names and values of a struct, or of a dictionary."""
-    if isinstance(struct, dict):
-        return list(struct.items())
+def _named(struct: Any) -> list[tuple[str, Any]]:
+    """The names and values of a struct."""
     return [(name, getattr(struct, name)) for name in struct.__struct_fields__]

@@ -118,7 +118,7 @@ def _run(
     from isoscope.app.workspace import Workspace
     from isoscope.widgets.session import Session
 
-    app = _application()
+    app = application()
     session = Session()
     # A picture looks the same whatever this user has set, and changes none of it.
     settings = Settings(remember=screenshot is None)
@@ -148,7 +148,8 @@ def _run(
         app.processEvents()
 
 
-def _application() -> QApplication:
+def application() -> QApplication:
+    """The one application of this process, made if there is none."""
     from PySide6.QtCore import QCoreApplication, Qt
     from PySide6.QtWidgets import QApplication
 

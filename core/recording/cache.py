@@ -92,7 +92,7 @@ class IndexCache:
     def __init__(
         self, folder: Path | None = None, limit_bytes: int | None = None
     ) -> None:
-        self.folder = _default_folder() if folder is None else folder
+        self.folder = cache_dir() if folder is None else folder
         self.limit_bytes = _default_limit() if limit_bytes is None else limit_bytes
 
     def _place(self, path: str) -> Path:
@@ -193,7 +193,8 @@ def _text(path: Path) -> str:
     return os.fsencode(os.path.abspath(path)).decode("utf-8", "backslashreplace")
 
 
-def _default_folder() -> Path:
+def cache_dir() -> Path:
+    """Where indexes are kept, unless another folder is named."""
     chosen = os.environ.get("ISOSCOPE_CACHE_DIR")
     return Path(chosen or platformdirs.user_cache_path("isoscope")) / "index"
 
