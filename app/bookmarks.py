@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -62,6 +63,8 @@ def load(key: str) -> list[Bookmark]:
         return []
     except (OSError, msgspec.MsgspecError) as error:
         log.warning("bookmarks %s were not read: %s", path, error)
+        with suppress(OSError):  # they may be worth mending, so keep them
+            path.replace(path.with_suffix(".unreadable"))
         return []
 
 

@@ -6,7 +6,7 @@ import gc
 import signal
 import socket
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isoscope.app.display import check_display
 from isoscope.core.errors import UsageError
@@ -124,6 +124,8 @@ def _run(
     settings = Settings(remember=screenshot is None)
     net = CrashNet(session)
     net.install()
+    errors: list[str] = []
+    session.messaged.connect(lambda m: m.level == "error" and errors.append(m.text))
     workspace = Workspace(session, Workers(), settings)
     window = Window(workspace, theme)
     # What lives as long as the program needn't be looked at by each collection.
@@ -139,7 +141,7 @@ def _run(
             if screenshot is None:
                 window.show()
                 return app.exec()
-            _take_picture(window, screenshot)
+            _take_picture(window, screenshot, errors)
             return 0
     finally:
         window.close()
@@ -163,21 +165,12 @@ def application() -> QApplication:
     return app
 
 
-def _take_picture(window: Window, path: Path) -> None:
+def _take_picture(window: Window, path: Path, errors: list[str]) -> None:
+    """Wait until all is drawn and save it; not if there is an error in the bar."""
     from isoscope.app.screenshot import ScreenshotError, save_png, wait_settled
 
-    errors: list[str] = []
-
-    def listen(message: Any) -> None:
-        if message.level == "error":
-            errors.append(message.text)
-
-    window.session.messaged.connect(listen)
-    try:
-        window.show()
-        wait_settled(window)
-    finally:
-        window.session.messaged.disconnect(listen, missing_ok=True)
+    window.show()
+    wait_settled(window)
     if errors:
         raise ScreenshotError(errors[0])
     save_png(window, path, overwrite=True)

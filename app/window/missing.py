@@ -18,6 +18,7 @@ class MissingPanel(Panel):
 
     def __init__(self, key: str, why: str, session: Session) -> None:
         super().__init__(session)
+        self.why = why
         self.key, self.title = key, key.capitalize()  # type: ignore[misc]  # stands in
         label = QLabel(why)
         label.setObjectName("dim")

@@ -109,12 +109,14 @@ class Window(QMainWindow):
         self._connect()
         self._restore_geometry()
         self._on_active(self.session.active)
+        for panel in self.panels.values():
+            if isinstance(panel, MissingPanel):
+                self.session.say("error", panel.why)
 
     def _make_panel(self, key: str, where: str) -> Panel:
         try:
             return make_panel(key, self.session, where)
         except IsoscopeError as error:
-            self.session.say("error", str(error))
             return MissingPanel(key, str(error), self.session)
 
     def _fill_header(self) -> None:

@@ -10,10 +10,11 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from isoscope.app import opening
+from isoscope.app import extras, opening
 from isoscope.core.errors import CancelledError
 from isoscope.core.recording.registry import open_source
 from isoscope.widgets.session import FieldRef, Phase
+from tests.app import stand_ins
 from tests.app.conftest import our_threads, settle
 
 LEFT = Qt.MouseButton.LeftButton
@@ -272,3 +273,14 @@ def test_the_start_page_opens_recent_and_shipped_recordings(
     QTest.mouseClick(page.shipped_button, LEFT)
     settle(window)
     assert window.session.clock.state.rows == 126
+
+
+def test_a_panel_that_cannot_be_made_says_why_and_the_rest_works(
+    make_window, recordings, monkeypatch
+):
+    places = stand_ins.ALL | {"signals": "tests.app.needs_what_is_not_here:Signals"}
+    monkeypatch.setitem(extras.BROUGHT_BY, "a_package_that_is_not_here", ("app", "it"))
+    window = make_window(recordings / "no_state.h5", panels=places)
+    assert "pip install 'isoscope[app]'" in window.frame.message_bar.text
+    assert window.docks.docks["signals"].isVisible()
+    assert window.session.clock.state.rows == 5
