@@ -50,6 +50,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         Further numbers by name, units in the names.
     tainted
         Row ranges [first, last] whose data can't be trusted because of it.
+    file
+        The recording that it is about.
     affected
         Environments that it reached, in the order of their first step under it.
     """
@@ -69,6 +71,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = 1.0
     evidence: dict[str, Any] = {}
     tainted: tuple[tuple[int, int], ...] = ()
+    file: str | None = None
     affected: tuple[Affected, ...] = ()
 
 

@@ -1,0 +1,62 @@
+"""The recording's own clock against the steps it says it counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.isolation.context import runs
+from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.registry import CannotRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.core.isolation.context import Context
+    from isoscope.core.isolation.findings import Severity
+
+ID = "clock-mismatch"
+SEVERITY: Severity = "warning"
+ABOUT = "recording time that is not the sum of the steps"
+ROUNDINGS = 8.0  # of the sum, per step
+
+
+def run(context: Context) -> Iterator[Finding]:
+    """Yield one finding a run of steps whose time does not advance by h."""
+    subject = context.subject
+    steps = subject.recording.steps
+    time_s, h_s = steps.time_s, steps.h_s
+    if len(time_s) == 0:
+        return
+    if not (np.isfinite(time_s).any() and np.isfinite(h_s).any()):
+        raise CannotRunError(
+            "the steps lack their time or their h", "timeTotal and timeStep"
+        )
+    # The clock is 0 when the recording starts.
+    advanced = np.diff(time_s, prepend=0.0)
+    allowed = ROUNDINGS * np.spacing(np.maximum(np.abs(time_s), np.abs(h_s)))
+    off = np.isfinite(advanced) & np.isfinite(h_s) & (np.abs(advanced - h_s) > allowed)
+    for first, last in runs(np.flatnonzero(off)):
+        env, episode, control_step = subject.place(first)
+        gap = float(advanced[first] - h_s[first])
+        yield Finding(
+            id=ID,
+            severity=SEVERITY,
+            env=env,
+            episode=episode,
+            control_step=control_step,
+            native=(first, last),
+            field="timeTotal",
+            value=float(advanced[first]),
+            expected=float(h_s[first]),
+            message=(
+                f"recording time advances by {advanced[first]:.9g} s at native step "
+                f"{first}, whose h is {h_s[first]:.9g} s"
+            ),
+            remedy=(
+                "Steps are missing before it, or the file was put together from "
+                "several: treat what comes after as a recording of its own."
+            ),
+            evidence={"gap_s": gap, "rows": last - first + 1},
+        )

@@ -1,0 +1,62 @@
+"""Parts of a recording that are missing or could not be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.core.isolation.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.core.isolation.context import Context
+    from isoscope.core.isolation.findings import Severity
+
+ID = "incomplete-recording"
+SEVERITY: Severity = "warning"
+ABOUT = "events that are missing or could not be read, and jumps that nothing explains"
+
+
+def run(context: Context) -> Iterator[Finding]:
+    """Yield a finding for what could not be read, and one a jump."""
+    subject = context.subject
+    recording = subject.recording
+    unread = [p for p in recording.problems if p.severity == "error"]
+    if unread or not recording.complete:
+        first = unread[0] if unread else None
+        what = str(first) if first else "its index was stopped before the end"
+        yield Finding(
+            id=ID,
+            severity=SEVERITY,
+            message=f"not everything in {recording.name} could be read: {what}",
+            remedy=(
+                "Record again if you can. Rows next to what is missing can't be "
+                "attributed, and episodes across it are not whole."
+            ),
+            evidence={
+                "places": sum(p.count for p in unread),
+                "complete": recording.complete,
+                "native_steps": len(recording),
+            },
+        )
+    for jump in subject.attribution.jumps:
+        env, episode, control_step = subject.place(jump.native)
+        yield Finding(
+            id=ID,
+            severity=SEVERITY,
+            env=env,
+            episode=episode,
+            control_step=control_step,
+            native=(jump.native, jump.native),
+            message=(
+                f"native step {jump.native} begins in a state that no recorded step "
+                "left and no reset made"
+            ),
+            remedy=(
+                "Steps are missing before it, or somebody placed the bodies: nothing "
+                "can be said of what led to this state."
+            ),
+            evidence={
+                "after_native": jump.after_native if jump.after_native >= 0 else None
+            },
+        )
