@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from isoscope.app.settings import ThemeChoice
     from isoscope.app.window import Window
+    from isoscope.widgets.session import Message
+
 SMALLEST, LARGEST = 200, 16384  # pixels of a window's side
 
 
@@ -125,7 +127,12 @@ def _run(
     net = CrashNet(session)
     net.install()
     errors: list[str] = []
-    session.messaged.connect(lambda m: m.level == "error" and errors.append(m.text))
+
+    def listen(message: Message) -> None:
+        if message.level == "error":
+            errors.append(message.text)
+
+    session.messaged.connect(listen)
     workspace = Workspace(session, Workers(), settings)
     window = Window(workspace, theme)
     # What lives as long as the program needn't be looked at by each collection.
