@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.signals.resolve import PlotSpec
     from isoscope.widgets.theme import Tokens
 
-LINE_PX = 1.2
+SMOOTH_POINTS = 1500  # a curve of more is not smoothed if its line is thick
 DOT_PX = 4.0
 DOTS_FROM_PX = 9.0  # each row gets a dot when rows are at least so far apart
 MARGIN = 0.08  # of the value range, above and below the curves
@@ -38,6 +38,7 @@ class Plot:
         self.spec = spec
         self.lines: list[Polyline] = []
         self.low, self.high = -1.0, 1.0
+        self._line_px = 1
         self.view = pg.ViewBox(enableMenu=False, defaultPadding=0)
         self.view.setMouseEnabled(False, False)
         self.view.disableAutoRange()
@@ -48,6 +49,9 @@ class Plot:
         self._curves, self._dots = [], []
         for _ in spec.curves:
             curve = pg.PlotCurveItem(antialias=True)
+            # One stroke along a dense curve takes seconds; so does a line of 1.2 px,
+            # which is why its width is a whole number.
+            curve.setSegmentedLineMode("on")
             dots = pg.ScatterPlotItem(size=DOT_PX, antialias=True, pxMode=True)
             self.view.addItem(curve, ignoreBounds=True)
             self.view.addItem(dots, ignoreBounds=True)
@@ -62,6 +66,7 @@ class Plot:
 
     def set_theme(self, t: Tokens, font: QFont, ratio: float) -> None:
         """Take colours and font; lines are `ratio` device pixels a pixel wide."""
+        self._line_px = max(round(ratio), 1)
         self.view.setBackgroundColor(t.raised)
         self.axis.setTickFont(font)
         self.axis.setPen(pg.mkPen(t.raised))
@@ -72,9 +77,10 @@ class Plot:
             self._curves, self._dots, self.spec.curves, strict=True
         ):
             colour = t.environment(spec.colour)
-            curve.setPen(pg.mkPen(colour, width=LINE_PX * ratio))
+            curve.setPen(pg.mkPen(colour, width=self._line_px))
             dots.setPen(None)
             dots.setBrush(pg.mkBrush(colour))
+        self._choose_smoothing()
 
     def load(self, first: int, stop: int, low: float, high: float, px: float) -> None:
         """Fetch rows first .. stop, drawn between low and high `px` wide."""
@@ -91,8 +97,14 @@ class Plot:
             else:
                 alone = line.alone
                 dots.setData(line.rows[alone], line.values[alone])
+        self._choose_smoothing()
         self._fit_values(low, high)
         self.view.setRange(xRange=(low, high), yRange=(self.low, self.high), padding=0)
+
+    def _choose_smoothing(self) -> None:
+        for curve, line in zip(self._curves, self.lines, strict=False):
+            few = len(line.rows) <= SMOOTH_POINTS
+            curve.opts["antialias"] = few or self._line_px == 1
 
     def place(self, axis_px: float, body: QRectF) -> None:
         """Put the curves into `body` and the axis left of it."""
