@@ -131,6 +131,10 @@ class Camera:
         speed = 0.9 * max(self.distance, 0.05 * self.size) * (_FASTER if fast else 1)
         return replace(self, target=self.target + way / length * speed * dt_s)
 
+    def shifted(self, way: Array) -> Camera:
+        """Moved by this [3] without turning."""
+        return replace(self, target=self.target + way)
+
     def framed(self, low: Array, high: Array, aspect: float) -> Camera:
         """Look at the box between these corners [3] from the same direction.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 from PySide6.QtCore import (
     QElapsedTimer,
     QEvent,
@@ -31,6 +32,8 @@ from isoscope.widgets.scene.camera import Camera, between
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
+
+    from isoscope.core.recording.tracks import Array
 
 FRAME_MS = 16
 FLIGHT_MS = 220
@@ -98,6 +101,15 @@ class CameraControl(QObject):
         """Go there within a moment, so that the eye can follow."""
         self._flight = (self.camera, camera)
         self._start()
+
+    def shift(self, way: Array) -> None:
+        """Move everything along by this [3], also a flight under way."""
+        if not np.any(way):
+            return
+        if self._flight is not None:
+            start, end = self._flight
+            self._flight = (start.shifted(way), end.shifted(way))
+        self._set(self.camera.shifted(way))
 
     def stop(self) -> None:
         """Let go of all keys and end a flight where it leads."""

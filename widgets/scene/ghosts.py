@@ -103,7 +103,7 @@ def side_by_side(
     axis = int(room.argmin())
     step = np.zeros(3)
     # Away from the first camera, which looks from the positive side.
-    step[axis] = -_GAP * max(float(room[axis]), 0.35 * survey.size_m)
+    step[axis] = -_GAP * max(float(room[axis]), 0.35 * survey.scale_m)
     ghosts = []
     for place, (row, label, colour) in enumerate(entries, start=1):
         x, y, z = (float(v) for v in place * step)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.widgets.scene.bounds import ball, box, moving
 from isoscope.widgets.scene.ghosts import ghost_state
 from isoscope.widgets.scene.palette import actor_colours
-from isoscope.widgets.scene.picture import Picture, ball, picture_of
+from isoscope.widgets.scene.picture import Picture, picture_of
 from isoscope.widgets.scene.resolve import resolve
 from isoscope.widgets.scene.shapes import NO_SHAPES, Shapes, extend
 from isoscope.widgets.scene.state import NOTHING, Intent, Overlay, SceneState
@@ -148,23 +149,39 @@ class SceneModel:
 
     # -- where things are -------------------------------------------------------------
 
-    def box_of(self, actor: int | None) -> tuple[Array, Array]:
-        """Corners [3] of the box to frame: this actor's, or the whole recording's.
+    def whole_box(self) -> tuple[Array, Array]:
+        """Corners [3] of the whole recording's box, and what an overlay puts beside."""
+        low, high = self._beside()
+        return self.survey.low + low, self.survey.high + high
 
-        The whole includes what an overlay puts beside it.
+    def box_of(self, actor: int | None) -> tuple[Array, Array]:
+        """Corners [3] of the box to frame: this actor's or, without one, everything's.
+
+        Where the bodies drift through the recording, everything is what is there now.
         """
-        found = []
+        actors: list[int] = []
         if actor is not None and actor < len(self.shapes):
-            family = (actor, *self.shapes.links.get(actor, ()))
-            least = 0.02 * self.survey.size_m
-            found = [ball(self.shapes, self.state, i, least) for i in family]
-        balls = [b for b in found if b is not None]
-        if not balls:
-            beside = [np.zeros(3)]
-            if self.overlay is not None:
-                beside += [np.array(ghost.offset) for ghost in self.overlay.ghosts]
-            low, high = np.min(beside, axis=0), np.max(beside, axis=0)
-            return self.survey.low + low, self.survey.high + high
-        low = np.min([centre - radius for centre, radius in balls], axis=0)
-        high = np.max([centre + radius for centre, radius in balls], axis=0)
-        return low, high
+            actors = [actor, *self.shapes.links.get(actor, ())]
+        found = box(self.shapes, self.state, actors, 0.02 * self.survey.scale_m)
+        if found is None and self.survey.drifts:
+            around = box(self.shapes, self.state, moving(self.shapes))
+            if around is not None:
+                low, high = self._beside()
+                return around[0] + low, around[1] + high
+        return found if found is not None else self.whole_box()
+
+    def _beside(self) -> tuple[Array, Array]:
+        beside = [np.zeros(3)]
+        if self.overlay is not None:
+            beside += [np.array(ghost.offset) for ghost in self.overlay.ghosts]
+        return np.min(beside, axis=0), np.max(beside, axis=0)
+
+    def centre_of(self, actor: int | None) -> Array | None:
+        """Middle [3] of this actor or, where it isn't drawn, of all that move."""
+        chosen = () if actor is None else (actor, *self.shapes.links.get(actor, ()))
+        for actors in (chosen, moving(self.shapes)):
+            balls = [ball(self.shapes, self.state, i) for i in actors]
+            centres = [b[0] for b in balls if b is not None]
+            if centres:
+                return np.asarray(np.mean(centres, axis=0))
+        return None

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QLabel, QToolTip, QVBoxLayout, QWidget
 
 from isoscope.core.errors import one_line
 from isoscope.widgets.panel import Panel
-from isoscope.widgets.scene.camera import Camera, first_camera, look_along
 from isoscope.widgets.scene.caption import about_floor, caption_of
+from isoscope.widgets.scene.director import Director
 from isoscope.widgets.scene.draw import support
 from isoscope.widgets.scene.ghosts import side_by_side
 from isoscope.widgets.scene.model import SceneModel
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
 
     from isoscope.core.recording.tracks import Array
+    from isoscope.widgets.scene.camera import Camera
     from isoscope.widgets.scene.state import Ghost
     from isoscope.widgets.scene.view import SceneView
     from isoscope.widgets.session import Session
@@ -51,7 +52,8 @@ class ScenePanel(Panel):
         self.trails_shown = False
         self.wireframe = False
         self._document: Document | None = None
-        self._cameras: WeakKeyDictionary[Document, Camera] = WeakKeyDictionary()
+        self._views: WeakKeyDictionary[Document, tuple[Camera, bool]]
+        self._views = WeakKeyDictionary()
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
         self._soon = QTimer(self)
@@ -59,6 +61,7 @@ class ScenePanel(Panel):
         self._soon.setInterval(0)
         self._soon.timeout.connect(self._refresh)
         self._view: SceneView | None = None
+        self._director: Director | None = None
         self.setMinimumSize(QSize(160, 120))
         problem = support.missing()
         if problem:
@@ -74,13 +77,20 @@ class ScenePanel(Panel):
     # -- commands ---------------------------------------------------------------------
 
     def frame_selection(self) -> None:
-        """Look at the selected actor or, without one, at everything."""
+        """Look at the selected actor or, without one, at all that move."""
         document = self._document
-        self._frame(document.selection.actor if document is not None else None)
+        chosen = document.selection.actor if document is not None else None
+        self._frame(*self.model.box_of(chosen), chosen=chosen is not None)
 
     def frame_all(self) -> None:
-        """Look at everything that moves, over the whole recording."""
-        self._frame(None)
+        """Look at everywhere that bodies go in the whole recording."""
+        self._frame(*self.model.whole_box(), chosen=self.model.survey.drifts)
+
+    def toggle_tracking(self) -> None:
+        """Let the camera go along with the selected actor (or all), or stand still."""
+        if self._director is not None:
+            self._director.toggle_tracking()
+            self._schedule()
 
     def toggle_contacts(self) -> None:
         """Show contact points and force arrows, or not."""
@@ -104,10 +114,8 @@ class ScenePanel(Panel):
 
     def look_along(self, axis: int, sign: int) -> None:
         """Look along a world axis (0 to 2), from its positive or negative end."""
-        if self._view is not None:
-            control = self._view.control
-            control.touched = True
-            control.fly(look_along(control.camera, axis, sign))
+        if self._director is not None:
+            self._director.look_along(axis, sign)
 
     def set_overlays(self, overlays: Sequence[Overlay]) -> None:
         """Offer these overlays and show the first; see `cycle_overlay`."""
@@ -195,6 +203,7 @@ class ScenePanel(Panel):
 
         view = SceneView(self, self._make_toolbar)
         self._view = view
+        self._director = Director(self.model, view.control)
         self._box.addWidget(view)
         self.setFocusProxy(view)
         view.clicked.connect(self._clicked)
@@ -207,6 +216,7 @@ class ScenePanel(Panel):
     def _make_toolbar(self, parent: QWidget) -> SceneToolbar:
         commands = {
             "frame": self.frame_selection,
+            "track": self.toggle_tracking,
             "contacts": self.toggle_contacts,
             "trails": self.toggle_trails,
             "wireframe": self.toggle_wireframe,
@@ -234,7 +244,7 @@ class ScenePanel(Panel):
         view = self._view
         if view is None:
             return
-        self._view = None
+        self._view = self._director = None
         view.close_canvas()
         self._box.removeWidget(view)
         view.hide()
@@ -255,13 +265,8 @@ class ScenePanel(Panel):
             self.observe(found.analysed, self._schedule)
             self.observe(found.phase_changed, self._schedule)
         self.model.follow(None)
-        if self._view is not None:
-            control = self._view.control
-            kept = self._cameras.get(found) if found is not None else None
-            control.stop()
-            control.touched = kept is not None
-            if kept is not None:
-                control.jump(kept)
+        if self._director is not None:
+            self._director.resume(self._views.get(found) if found is not None else None)
         self._schedule()
 
     def _leave(self) -> None:
@@ -275,8 +280,9 @@ class ScenePanel(Panel):
             document.phase_changed,
         ):
             self.unobserve(signal, self._schedule)
-        if self._view is not None and self._view.control.touched:
-            self._cameras[document] = self._view.control.camera
+        kept = self._director.kept() if self._director is not None else None
+        if kept is not None:
+            self._views[document] = kept
 
     def _schedule(self, *_: object) -> None:
         # Once an event loop's turn, however much changed in it.
@@ -289,11 +295,14 @@ class ScenePanel(Panel):
             return
         recording = document.recording if document is not None else None
         ready = document is not None and document.phase is not Phase.INDEXING
-        if self.model.follow(recording, look_again=ready):
-            self._first_view()
+        new = self.model.follow(recording, look_again=ready)
         intent = self._intent()
         picture = self.model.picture(self.session.clock.row, intent, self.tokens)
         model = self.model
+        if new:
+            self._first_view()
+        if self._director is not None:
+            self._director.follow(intent.selected)
         view.empty.setText("" if document is not None else "Nothing is open")
         caption = caption_of(
             model.shapes, model.state, intent, model.overlay, len(model.overlays)
@@ -309,13 +318,8 @@ class ScenePanel(Panel):
         )
 
     def _first_view(self) -> None:
-        """Choose the camera, as long as the user hasn't."""
-        if self._view is None or self._view.control.touched:
-            return
-        survey = self.model.survey
-        self._view.control.jump(
-            first_camera(survey.low, survey.high, survey.up, self._view.aspect)
-        )
+        if self._view is not None and self._director is not None:
+            self._director.opened(self._view.aspect)
 
     def _intent(self) -> Intent:
         document = self._document
@@ -330,6 +334,8 @@ class ScenePanel(Panel):
 
     def _show_tools(self) -> None:
         tools, model = self.toolbar, self.model
+        tracking = self._director is not None and self._director.tracking
+        tools.set_checked("track", tracking)
         tools.set_checked("contacts", self.contacts_shown)
         tools.set_checked("trails", self.trails_shown)
         tools.set_checked("wireframe", self.wireframe)
@@ -345,7 +351,7 @@ class ScenePanel(Panel):
             return None
         origin, direction = self._view.control.camera.ray(x, y)
         model = self.model
-        reach = _PICK_BARE * model.survey.size_m
+        reach = _PICK_BARE * model.survey.scale_m
         return pick(model.shapes, model.state, origin, direction, reach)
 
     def _clicked(self, x: float, y: float) -> None:
@@ -380,14 +386,9 @@ class ScenePanel(Panel):
     def _double_clicked(self, x: float, y: float) -> None:
         actor = self._under(x, y)
         if actor is not None:
-            self._frame(actor)
+            self._frame(*self.model.box_of(actor))
 
-    def _frame(self, actor: int | None) -> None:
-        if self._view is None:
-            return
-        low, high = self.model.box_of(actor)
-        control = self._view.control
-        control.touched = actor is not None or control.touched
-        control.fly(
-            control.camera.framed(np.array(low), np.array(high), self._view.aspect)
-        )
+    def _frame(self, low: Array, high: Array, *, chosen: bool = True) -> None:
+        if self._view is not None and self._director is not None:
+            self._view.control.touched |= chosen
+            self._director.frame(low, high, self._view.aspect)

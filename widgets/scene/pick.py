@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.widgets.scene.picture import ball
+from isoscope.widgets.scene.bounds import ball
 from isoscope.widgets.scene.shapes import Kind
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.widgets.scene import marks
+from isoscope.widgets.scene.bounds import ball
 from isoscope.widgets.scene.palette import linear, rgb
 from isoscope.widgets.scene.shapes import Kind
 from isoscope.widgets.scene.state import DRAWN, Pose
@@ -75,7 +76,7 @@ class Picture:
 
 def metres_per_newton(survey: Survey) -> float:
     """How long force arrows are; the same over the whole recording."""
-    return marks.ARROW_PART * survey.size_m / survey.force_n if survey.force_n else 0.0
+    return marks.ARROW_PART * survey.scale_m / survey.force_n if survey.force_n else 0.0
 
 
 def picture_of(
@@ -99,12 +100,12 @@ def picture_of(
     ghosts
         Each ghost with the state it shows.
     """
-    head = _HEAD_PART * survey.size_m
+    head = _HEAD_PART * survey.scale_m
     lines = [
         marks.trail_strokes(state.trails, colours),
         marks.link_strokes(state, tokens.dim),
         marks.rod_strokes(shapes, state, colours),
-        marks.bare_strokes(shapes, state, colours, _BARE_PART * survey.size_m),
+        marks.bare_strokes(shapes, state, colours, _BARE_PART * survey.scale_m),
     ]
     texts = []
     here = _crown(shapes, state, survey.up) if overlay is not None else None
@@ -200,18 +201,3 @@ def _top(
     rise = up @ arms
     side = int(np.abs(rise).argmax())
     return np.asarray(centre + np.sign(rise[side]) * arms[:, side])
-
-
-def ball(
-    shapes: Shapes, state: SceneState, actor: int, least_m: float = 0.0
-) -> tuple[Array, float] | None:
-    """Centre [3] and radius [m] of a ball around a drawn actor, or None."""
-    if actor >= len(state.poses) or state.poses[actor] not in DRAWN:
-        return None
-    surface = state.deformed.get(actor)
-    if surface is not None:
-        low, high = surface.min(axis=0), surface.max(axis=0)
-        return (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, least_m)
-    centre, radius = shapes[actor].sphere
-    placed = state.transforms[actor]
-    return placed[:, :3] @ centre + placed[:, 3], max(radius, least_m)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.tracks import Track
+from isoscope.widgets.scene.bounds import box, moving
 from isoscope.widgets.scene.contacts import typical_force_n
 from isoscope.widgets.scene.poses import transforms
+from isoscope.widgets.scene.resolve import resolve
 from isoscope.widgets.scene.shapes import Kind
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from isoscope.widgets.scene.shapes import Shape, Shapes
 
 SAMPLED_ROWS = 64
+INSTANTS = 7
+# From this many times what the bodies take at an instant, they drift.
+_DRIFT = 6.0
 # Positions further from the median than this many median deviations (or half widths of
 # a body) don't count.
 _FAR = 50.0
@@ -45,6 +50,8 @@ class Survey:
         height that bodies reach.
     force_n
         Typical contact force; 0 where none was recorded.
+    instant_m
+        Diagonal of the box around what moves at one instant, typically; 0 if unknown.
     """
 
     low: Array = field(default_factory=lambda: np.full(3, -1.0))
@@ -53,11 +60,22 @@ class Survey:
     grounds: tuple[int, ...] = ()
     ground_m: float = 0.0
     force_n: float = 0.0
+    instant_m: float = 0.0
 
     @property
     def size_m(self) -> float:
         """The box's diagonal."""
         return float(np.linalg.norm(self.high - self.low))
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the bodies go much further than they reach."""
+        return 0 < _DRIFT * self.instant_m < self.size_m
+
+    @property
+    def scale_m(self) -> float:
+        """How large things are that are seen together; what symbols are sized by."""
+        return 2 * self.instant_m if self.drifts else self.size_m
 
     @property
     def centre(self) -> Array:
@@ -78,7 +96,26 @@ def survey(recording: Recording, shapes: Shapes) -> Survey:
         if creation is not None:
             height = float(up @ creation[:, 3])
             break
-    return Survey(low, high, up, grounds, height, typical_force_n(recording))
+    return Survey(
+        low=low,
+        high=high,
+        up=up,
+        grounds=grounds,
+        ground_m=height,
+        force_n=typical_force_n(recording),
+        instant_m=_instant(recording, shapes),
+    )
+
+
+def _instant(recording: Recording, shapes: Shapes) -> float:
+    """Diagonal [m] of the box around what moves, the median over a few rows."""
+    actors = moving(shapes)
+    found = []
+    for row in np.unique(np.linspace(0, len(recording) - 1, INSTANTS).astype(int)):
+        around = box(shapes, resolve(recording, shapes, int(row)), actors)
+        if around is not None:
+            found.append(float(np.linalg.norm(around[1] - around[0])))
+    return float(np.median(found)) if found else 0.0
 
 
 def up_axis(recording: Recording) -> Array:
@@ -103,11 +140,11 @@ def _box(recording: Recording, shapes: Shapes) -> tuple[Array, Array] | None:
     rows = len(recording)
     if rows == 0:
         return None
-    for moving in (True, False):
+    for moves in (True, False):
         chosen = [
             s
             for s in shapes.all
-            if s.moving is moving and s.kind not in (Kind.PLANE, Kind.ROOT)
+            if s.moving is moves and s.kind not in (Kind.PLANE, Kind.ROOT)
         ]
         found = [_samples(recording.actors[s.index], s, rows) for s in chosen]
         at = np.concatenate([c for c, _ in found]) if found else np.zeros((0, 3))

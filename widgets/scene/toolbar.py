@@ -51,6 +51,7 @@ TOOLS = (
         "F",
         False,
     ),
+    Tool("track", "mdi6.crosshairs", "Camera goes along with what moves", "V"),
     Tool("contacts", "mdi6.ray-start-arrow", "Contact points and force arrows", "C"),
     Tool("trails", "mdi6.vector-polyline", "Trails of centres of mass", "T"),
     Tool("wireframe", "mdi6.cube-outline", "Wireframe", "X"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.tracks import Track
-from isoscope.widgets.scene.shapes import Kind
+from isoscope.widgets.scene.bounds import moving
 from isoscope.widgets.scene.state import Trail
 
 if TYPE_CHECKING:
@@ -63,16 +63,12 @@ def rows_of_trail(recording: Recording, row: int, count: int) -> Array:
 
 
 def _followed(shapes: Shapes, intent: Intent) -> list[int]:
-    moving = [
-        s.index
-        for s in shapes.all
-        if s.moving and s.kind not in (Kind.ROOT, Kind.PLANE)
-    ]
+    able = moving(shapes)
     chosen = intent.selected
     if chosen is None or chosen >= len(shapes):
-        return moving
+        return able
     family = (chosen, *shapes.links.get(chosen, ()))
-    return [index for index in moving if index in family]
+    return [index for index in able if index in family]
 
 
 def _trail(actor: Actor, rows: Array, h_s: Array) -> Trail | None:

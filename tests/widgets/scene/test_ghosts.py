@@ -105,6 +105,7 @@ def test_the_box_to_frame_takes_in_what_stands_beside() -> None:
     model = model_of("rigid_contacts_all")
     low, high = model.box_of(None)
     assert np.array_equal(low, model.survey.low)
+    assert np.array_equal(low, model.whole_box()[0])
     ghost = Ghost(3, RED, offset=(0, 0, -7))
     model.set_overlays((Overlay("o", (ghost,)),))
     wide_low, wide_high = model.box_of(None)

@@ -272,6 +272,51 @@ def test_side_by_side_frames_all_of_them(qtbot: QtBot, panel: ScenePanel) -> Non
     assert view.control.camera.distance > before
 
 
+def drifting() -> Recording:
+    """A cube that goes 40 m along X."""
+    at = np.zeros((50, 3))
+    at[:, 0] = np.linspace(0, 40, 50)
+    return one_cube(at)
+
+
+def test_the_camera_goes_along_where_bodies_drift(
+    qtbot: QtBot, panel: ScenePanel
+) -> None:
+    opened(qtbot, panel, drifting())
+    button = panel.toolbar.button("track")
+    assert button.isChecked()
+    for row in (0, 25, 49):
+        panel.session.clock.seek(row)
+        assert coloured(settle(qtbot, panel)) > 2000
+    qtbot.mouseClick(button, LEFT)
+    panel.session.clock.seek(0)
+    assert coloured(settle(qtbot, panel)) == 0
+    panel.frame_selection()
+    assert coloured(settle(qtbot, panel)) > 2000
+    panel.frame_all()
+    assert 0 < coloured(settle(qtbot, panel)) < 1000
+
+
+def test_the_camera_stands_still_where_bodies_stay(
+    qtbot: QtBot, panel: ScenePanel
+) -> None:
+    opened(qtbot, panel, real("rigid_contacts_all"))
+    view = panel._view
+    assert view is not None
+    before = view.control.camera
+    panel.session.clock.seek(60)
+    settle(qtbot, panel)
+    assert view.control.camera is before
+    panel.session.select(0)
+    panel.toggle_tracking()
+    settle(qtbot, panel)
+    start = panel.model.state.transforms[0][:, 3]
+    panel.session.clock.seek(70)
+    settle(qtbot, panel)
+    way = panel.model.state.transforms[0][:, 3] - start
+    assert np.allclose(view.control.camera.target - before.target, way)
+
+
 def test_each_recording_keeps_its_camera(qtbot: QtBot, panel: ScenePanel) -> None:
     session = panel.session
     first = show(session, real("rigid_contacts_all"))

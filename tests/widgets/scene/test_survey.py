@@ -71,6 +71,18 @@ def test_a_single_point_still_has_a_box() -> None:
     assert look(recording).size_m > 0
 
 
+def test_drifting_is_told_from_moving() -> None:
+    at = np.zeros((50, 3))
+    at[:, 0] = np.linspace(0, 40, 50)
+    found = look(one_cube(at))
+    assert found.drifts
+    assert found.scale_m < 2 < found.size_m
+    for name in ("rigid_contacts_all", "shared_cartpole_2env", "soft_body"):
+        found = look(real(name))
+        assert not found.drifts
+        assert found.scale_m == found.size_m
+
+
 def test_nothing_at_all_has_a_box() -> None:
     assert look(empty(0)).size_m > 0
     assert look(empty(3)).size_m > 0
