@@ -231,13 +231,22 @@ class Workspace:
             self.session.clock.seek(found.row)
 
     def reload(self, document: Document) -> None:
-        """Read a document anew, staying at its row."""
+        """Read a document anew; what the user did with it stays."""
         path = document.source.recording.path
         if path is None:
             return
+
+        def carry_over(new: Document) -> None:
+            new.set_plots(document.plots)
+            for actor in document.hidden:
+                new.set_hidden(actor, True)
+            if new is self.session.active:
+                self.session.select(document.selection.actor, document.selection.field)
+
         at = f"native:{document.cursor}" if document.cursor else ""
+        carried = carry_over if document.rows else None
         self.close(document)
-        self.open(path, at)
+        self.open(path, at, carried)
 
     def close(self, document: Document) -> None:
         """Let a document go."""

@@ -60,7 +60,7 @@ class Commands:
             "view.palette": window.finder.ask_everything,
             "view.find": window.finder.ask_things,
             "view.next_document": self.next_document,
-            "view.reset": window.reset_layout,
+            "view.reset": window.arrangement.reset,
             "view.fullscreen": window.toggle_full_screen,
             "run.play": clock.toggle,
             "run.reverse": lambda: clock.play(-1),

@@ -19,9 +19,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isoscope.app.window.dropping import dropped_files
 from isoscope.app.window.layouts import Layout, Node, Split, Tabs, anchor, leaves
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QDragEnterEvent, QDropEvent
+
     from isoscope.widgets.panel import Panel
 
 STATE_VERSION = 1
@@ -89,6 +92,8 @@ class DockTitle(QFrame):
 class Dock(QDockWidget):
     """One panel in its frame."""
 
+    dropped = Signal(list)
+
     def __init__(self, panel: Panel, parent: QMainWindow) -> None:
         super().__init__(panel.title, parent)
         self.setObjectName(f"dock_{panel.key}")
@@ -106,6 +111,18 @@ class Dock(QDockWidget):
         if panel.key not in FIXED:
             features |= feature.DockWidgetMovable | feature.DockWidgetFloatable
         self.setFeatures(features)
+        # Out of the window it has to take drops itself.
+        self.topLevelChanged.connect(self.setAcceptDrops)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802
+        """Take files."""
+        if dropped_files(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+        """Tell which files were dropped."""
+        event.acceptProposedAction()
+        self.dropped.emit(dropped_files(event.mimeData()))
 
 
 class DockArea(QMainWindow):
@@ -118,6 +135,7 @@ class DockArea(QMainWindow):
     """
 
     reset_asked = Signal()
+    dropped = Signal(list)
 
     def __init__(self, panels: dict[str, Panel], parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Widget)
@@ -131,6 +149,7 @@ class DockArea(QMainWindow):
         for key, dock in self.docks.items():
             dock.title.tab_asked.connect(self.raise_panel)
             dock.title.menu_asked.connect(lambda at, key=key: self._menu(key, at))
+            dock.dropped.connect(self.dropped)
             dock.visibilityChanged.connect(self._tell_tabs)
             dock.dockLocationChanged.connect(self._tell_tabs)
 

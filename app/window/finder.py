@@ -73,7 +73,7 @@ class Finder:
                 text = row.text.removesuffix("…")
                 kind = "command" if row.scope == "everywhere" else row.scope
                 entries.append(Entry(text, kind, action.trigger, keys))
-        for layout in window.layouts:
+        for layout in window.arrangement.layouts:
             entries.append(
                 Entry(
                     f"Layout: {layout.title}",

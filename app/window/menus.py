@@ -79,8 +79,8 @@ def fill_layouts(window: Window, menu: QMenu) -> None:
     """The named layouts."""
     _choices(
         menu,
-        [(layout.title, layout.key) for layout in window.layouts],
-        window.layout_key,
+        [(layout.title, layout.key) for layout in window.arrangement.layouts],
+        window.arrangement.key,
         window.set_layout,
     )
 

@@ -24,7 +24,7 @@ def link_of(window: Window) -> ViewLink | None:
     return ViewLink(
         tuple(str(path) for path in paths if path is not None),
         format_position(NativePosition(window.session.clock.row)),
-        window.layout_key,
+        window.arrangement.key,
         window.session.theme,
         document.selection.actor,
         tuple(sorted(document.hidden)),
@@ -58,7 +58,7 @@ def show_link(window: Window, link: ViewLink) -> None:
     UsageError, PositionError
         As `check_link`; nothing is changed then.
     """
-    check_link(link, {layout.key for layout in window.layouts})
+    check_link(link, {layout.key for layout in window.arrangement.layouts})
     theme = theme_choice(link.theme)
     if theme is not None:
         window.set_theme(theme, remember=False)

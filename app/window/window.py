@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow
 
 from isoscope import resources
 from isoscope.app.actions import Actions
@@ -19,11 +19,11 @@ from isoscope.app.panels import PANELS, make_panel
 from isoscope.app.screenshot import save_png
 from isoscope.app.theming import Theming
 from isoscope.app.window import sentences
+from isoscope.app.window.arrangement import Arrangement
 from isoscope.app.window.commands import Commands
 from isoscope.app.window.dropping import dropped_files
 from isoscope.app.window.finder import Finder
 from isoscope.app.window.frame import Frame
-from isoscope.app.window.layouts import DEFAULT, LAYOUTS, offered
 from isoscope.app.window.menus import build_menus, fill_layouts, fill_when_opened
 from isoscope.app.window.missing import MissingPanel
 from isoscope.app.window.view_link import show_link
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         QDragEnterEvent,
         QDragLeaveEvent,
         QDropEvent,
+        QKeyEvent,
         QShowEvent,
     )
 
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from isoscope.widgets.session import Bookmark, Document
 
 SMALLEST = (900, 560)
-FIRST_SIZE = (1440, 900)
 # Actions that need something to act on.
 NEED_DOCUMENT = (
     "link.copy",
@@ -97,17 +97,13 @@ class Window(QMainWindow):
         self.frame = Frame(self.panels, tokens(self.session.theme))
         self.docks = self.frame.docks
         self.setCentralWidget(self.frame)
-        self.layouts = offered(set(self.docks.docks))
-        keys = [layout.key for layout in self.layouts]
-        wanted = self.settings.values.layout
-        self.layout_key = wanted if wanted in keys else next(iter(keys), DEFAULT)
-        self._arranged = False
+        self.arrangement = Arrangement(self.docks, self.settings)
         self.finder = Finder(self)
         self.actions_by_id = Actions(self, Commands(self).handlers())
         wire_panels(self)
         self._fill_header()
         self._connect()
-        self._restore_geometry()
+        self.arrangement.place_window(self)
         self._on_active(self.session.active)
         for panel in self.panels.values():
             if isinstance(panel, MissingPanel):
@@ -125,7 +121,7 @@ class Window(QMainWindow):
         fill_when_opened(self, header.layout_menu, fill_layouts)
         key = key_text(BY_ID["view.palette"].keys[0])
         header.palette_button.setText(f"{key}  find a command")
-        header.show_layout(LAYOUTS[self.layout_key].title)
+        header.show_layout(self.arrangement.title)
 
     def _connect(self) -> None:
         session, frame = self.session, self.frame
@@ -139,7 +135,8 @@ class Window(QMainWindow):
         frame.sentence_bar.pressed.connect(self._on_sentence_button)
         frame.header.start_asked.connect(self.toggle_start)
         frame.header.palette_asked.connect(self.finder.ask_everything)
-        self.docks.reset_asked.connect(self.reset_layout)
+        self.docks.reset_asked.connect(self.arrangement.reset)
+        self.docks.dropped.connect(self.open_files)
         page = frame.start_page
         page.open_asked.connect(self.actions_by_id["file.open"].trigger)
         page.shipped_asked.connect(self.actions_by_id["file.shipped"].trigger)
@@ -233,23 +230,14 @@ class Window(QMainWindow):
 
     def set_layout(self, key: str) -> None:
         """Arrange the panels by a named layout, as it was left."""
-        if self._arranged:
-            self._keep_arrangement()
-        self.layout_key = key
-        self.frame.header.show_layout(LAYOUTS[key].title)
-        if self._arranged:
-            self._arrange()
-
-    def reset_layout(self) -> None:
-        """Arrange the panels as the layout means them to be."""
-        self.settings.values.docks.pop(self.layout_key, None)
-        self.docks.arrange(LAYOUTS[self.layout_key])
+        self.arrangement.choose(key)
+        self.frame.header.show_layout(self.arrangement.title)
 
     def settled(self) -> bool:
         """Whether nothing is still to be opened, indexed, computed or drawn."""
         panels = [p for p in self.panels.values() if p.isVisible()]
         return (
-            self._arranged
+            self.arrangement.done
             and not self.workspace.busy
             and all(panel.settled() for panel in panels)
         )
@@ -294,7 +282,7 @@ class Window(QMainWindow):
         self.setWindowTitle(f"{name}Isoscope")
         self._enable()
         self._show_sentence()
-        if document is None and not self.workspace.opening and self._arranged:
+        if document is None and not self.workspace.opening and self.arrangement.done:
             self.frame.show_start(False)
             self.toggle_start()
 
@@ -328,41 +316,27 @@ class Window(QMainWindow):
             kept = [mark for mark in document.bookmarks if mark != old]
             document.set_bookmarks(kept if new is None else [*kept, new])
 
-    # -- coming and going --------------------------------------------------------------
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Enter presses the button that has the focus, since Space plays."""
+        focused = QApplication.focusWidget()
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and isinstance(focused, QAbstractButton):
+            focused.click()
+        else:
+            super().keyPressEvent(event)
 
-    def _restore_geometry(self) -> None:
-        saved = QByteArray.fromBase64(self.settings.values.geometry.encode())
-        if saved.isEmpty() or not self.restoreGeometry(saved):
-            self.resize(*FIRST_SIZE)
+    # -- coming and going --------------------------------------------------------------
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Arrange the docks once their room is known."""
         super().showEvent(event)
-        if not self._arranged:
+        if not self.arrangement.done:
             self.frame.column.activate()
-            self._arrange()
-            self._arranged = True
-
-    def _arrange(self) -> None:
-        layout = LAYOUTS.get(self.layout_key)
-        if layout is None or not set(layout.panels) <= set(self.docks.docks):
-            return
-        self.docks.arrange(layout)
-        saved = self.settings.values.docks.get(layout.key)
-        if saved:
-            self.docks.restore(saved)
-
-    def _keep_arrangement(self) -> None:
-        self.settings.values.docks[self.layout_key] = self.docks.save()
+            self.arrangement.arrange()
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Remember, stop the threads, let the panels go."""
-        values = self.settings.values
-        values.layout = self.layout_key
-        values.geometry = bytes(self.saveGeometry().toBase64().data()).decode()
-        if self._arranged:
-            self._keep_arrangement()
-        self.settings.save()
+        self.arrangement.keep(self)
         self.theming.release()
         self._disconnect()
         for panel in self.panels.values():

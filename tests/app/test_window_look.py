@@ -316,6 +316,6 @@ def test_submenus_are_filled_when_they_open(window):
 @pytest.mark.parametrize("key", LAYOUTS)
 def test_every_layout_can_be_chosen(window, key):
     window.set_layout(key)
-    assert window.layout_key == key
+    assert window.arrangement.key == key
     for panel in LAYOUTS[key].panels:
         assert not window.docks.docks[panel].isHidden()

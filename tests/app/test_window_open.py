@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from isoscope.app import extras, opening
+from isoscope.app.window import commands
 from isoscope.core.errors import CancelledError
 from isoscope.core.recording.registry import open_source
 from isoscope.widgets.session import FieldRef, Phase
@@ -18,6 +19,8 @@ from tests.app import stand_ins
 from tests.app.conftest import our_threads, settle
 
 LEFT = Qt.MouseButton.LeftButton
+NO_MODIFIER = Qt.KeyboardModifier.NoModifier
+COPY = Qt.DropAction.CopyAction
 
 
 class Gated:
@@ -74,17 +77,15 @@ def test_it_opens_on_a_recording_and_says_what_it_is(window):
 def test_files_are_dropped_anywhere_on_the_window(make_window, recordings, qtbot):
     window = make_window()
     files = [recordings / "no_state.h5", recordings / "soft_body.h5"]
-    data, action = drag(files), Qt.DropAction.CopyAction
+    data, action = drag(files), COPY
     # Over a panel deep inside, which doesn't take drops itself.
     target = window.panels["scene"]
     at = QPointF(5, 5)
-    enter = QDragEnterEvent(
-        at.toPoint(), action, data, LEFT, Qt.KeyboardModifier.NoModifier
-    )
+    enter = QDragEnterEvent(at.toPoint(), action, data, LEFT, NO_MODIFIER)
     QApplication.sendEvent(target, enter)
     assert enter.isAccepted()
     assert window.frame.veil.isVisible()
-    drop = QDropEvent(at, action, data, LEFT, Qt.KeyboardModifier.NoModifier)
+    drop = QDropEvent(at, action, data, LEFT, NO_MODIFIER)
     QApplication.sendEvent(window, drop)
     assert not window.frame.veil.isVisible()
     settle(window)
@@ -101,7 +102,7 @@ def test_a_drag_of_text_is_not_taken(window):
         Qt.DropAction.CopyAction,
         data,
         LEFT,
-        Qt.KeyboardModifier.NoModifier,
+        NO_MODIFIER,
     )
     QApplication.sendEvent(window, enter)
     assert not window.frame.veil.isVisible()
@@ -284,3 +285,57 @@ def test_a_panel_that_cannot_be_made_says_why_and_the_rest_works(
     assert "pip install 'isoscope[app]'" in window.frame.message_bar.text
     assert window.docks.docks["signals"].isVisible()
     assert window.session.clock.state.rows == 5
+
+
+def test_reading_again_keeps_what_the_user_did(window):
+    old = window.session.active
+    window.session.clock.seek(21)
+    old.set_plots([FieldRef(1, "vcom")])
+    old.set_hidden(2, True)
+    window.actions_by_id["file.reload"].trigger()
+    settle(window)
+    new = window.session.active
+    assert new is not old
+    assert window.session.documents == [new]
+    assert window.session.clock.row == 21
+    assert (new.plots, new.hidden) == ([FieldRef(1, "vcom")], {2})
+
+
+def test_a_panel_out_of_the_window_takes_drops_and_keys(window, recordings, qtbot):
+    dock = window.docks.docks["signals"]
+    dock.setFloating(True)
+    qtbot.waitUntil(dock.isVisible, timeout=3000)
+    data, action, at = drag([recordings / "no_state.h5"]), COPY, QPointF(5, 5)
+    enter = QDragEnterEvent(at.toPoint(), action, data, LEFT, NO_MODIFIER)
+    QApplication.sendEvent(dock, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(dock, QDropEvent(at, action, data, LEFT, NO_MODIFIER))
+    settle(window)
+    assert window.session.active.name == "no_state.h5"
+    dock.activateWindow()
+    qtbot.waitUntil(dock.isActiveWindow, timeout=3000)
+    dock.panel.line.clearFocus()  # a text box takes plain keys for itself
+    QTest.keyClick(dock.windowHandle(), Qt.Key.Key_Period)
+    assert window.session.clock.row == 1
+
+
+def test_a_picture_is_saved_under_a_new_name_each_time(window, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        commands.QStandardPaths,
+        "writableLocation",
+        lambda _: str(tmp_path / "pictures"),
+    )
+    window.session.clock.seek(7)
+    action = window.actions_by_id["file.screenshot"]
+    action.trigger()
+    action.trigger()
+    names = sorted(path.name for path in (tmp_path / "pictures").iterdir())
+    stem = "isoscope-shared_cartpole_missed_restore-native-7"
+    assert names == [f"{stem}-2.png", f"{stem}.png"]
+    assert "Saved as" in window.frame.message_bar.text
+
+
+def test_enter_presses_the_button_that_has_the_focus(window):
+    window.frame.header.brand.setFocus()
+    QTest.keyClick(window.windowHandle(), Qt.Key.Key_Return)
+    assert window.frame.starting
