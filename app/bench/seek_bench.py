@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 200  # so that ten of them lie above the p95
 WARMUP = 20
-SIZE = (1600, 960)
 LAYOUT = "inspect"
 INDEX_TIMEOUT_S = 300.0
 SEEK_TIMEOUT_S = 10.0
@@ -59,7 +58,6 @@ def run(file: Path) -> dict[str, Any]:
     window = Window(Workspace(session, Workers(), Settings(remember=False)), "dark")
     try:
         window.set_layout(LAYOUT)
-        window.resize(*SIZE)
         window.open_files([file])
         window.show()
         wait_settled(window, INDEX_TIMEOUT_S)
