@@ -104,7 +104,7 @@ LIGHT = Tokens(
     scene_top="#f4f6f9",
     scene_bottom="#dfe4ea",
     ground="#c3cad4",
-    contact="#b3261e",
+    contact="#c2185b",
     environments=(
         "#2a78c8",
         "#b86e12",

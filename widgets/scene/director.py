@@ -75,8 +75,8 @@ class Director:
 
     def follow(self, selected: int | None) -> None:
         """Go along with what is tracked, after the state has changed."""
-        centre = self._model.centre_of(selected)
-        if not self.tracking or centre is None:
+        centre = self._model.centre_of(selected) if self.tracking else None
+        if centre is None:
             self._tracked = None
             return
         last = self._tracked

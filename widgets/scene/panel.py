@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QLabel, QToolTip, QVBoxLayout, QWidget
 
 from isoscope.core.errors import one_line
@@ -20,6 +20,7 @@ from isoscope.widgets.scene.pick import pick
 from isoscope.widgets.scene.state import Intent, Overlay
 from isoscope.widgets.scene.toolbar import SceneToolbar
 from isoscope.widgets.session import Document, Phase
+from isoscope.widgets.soon import Soon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,10 +57,7 @@ class ScenePanel(Panel):
         self._views = WeakKeyDictionary()
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(0)
-        self._soon.timeout.connect(self._refresh)
+        self._soon = Soon(self, self._refresh)
         self._view: SceneView | None = None
         self._director: Director | None = None
         self.setMinimumSize(QSize(160, 120))
