@@ -1,6 +1,6 @@
 """What the panels share of their looks: fonts, palette, and a style sheet of tokens.
 
-A panel sets `sheet` on itself, so that it looks right alone, in a dock and in a test.
+A panel calls `dress`, so that it looks right alone, in a dock and in a test.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
     from isoscope.widgets.theme import Tokens
 
 
@@ -62,6 +64,16 @@ def palette(t: Tokens) -> QPalette:
     return made
 
 
+def dress(widget: QWidget, t: Tokens, extra: str = "") -> None:
+    """Give a panel its palette and style sheet, and `extra` rules of its own.
+
+    The old sheet is taken off first: it would bring back the palette that it found.
+    """
+    widget.setStyleSheet("")
+    widget.setPalette(palette(t))
+    widget.setStyleSheet(sheet(t) + extra)
+
+
 def blend(below: str, above: str, share: float) -> QColor:
     """`share` (0 to 1) of the colour `above` laid upon `below`."""
     a, b = QColor(below), QColor(above)
@@ -92,6 +104,8 @@ def sheet(t: Tokens) -> str:
     QToolButton[flat="true"]:focus {{ border-color: {t.accent}; }}
     QToolButton[flat="true"]:disabled {{ color: {t.faint}; }}
     QToolButton::menu-indicator {{ image: none; width: 0px; }}
+    QLabel {{ color: {t.text}; }}
+    QLabel#dim {{ color: {t.dim}; }}
     QLineEdit {{
         color: {t.text}; background: {t.raised}; border: 1px solid {t.border};
         border-radius: 5px; padding: 2px 6px; min-height: 18px;

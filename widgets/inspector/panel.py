@@ -18,7 +18,7 @@ from isoscope.widgets.inspector.details import Details
 from isoscope.widgets.inspector.model import InspectorModel
 from isoscope.widgets.inspector.nodes import Kind, Node
 from isoscope.widgets.inspector.view import InspectorView
-from isoscope.widgets.look import palette, sheet
+from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, FieldRef
 
@@ -241,13 +241,7 @@ class InspectorPanel(Panel):
     def apply_theme(self) -> None:
         """Take the theme's colours."""
         t = self.tokens
-        self.setPalette(palette(t))
-        self.setStyleSheet(
-            sheet(t)
-            + f"QLabel#dim {{ color: {t.dim}; }}"
-            + "QSplitter::handle { background: transparent; }"
-        )
-        self.view.setPalette(palette(t))
+        dress(self, t, "QSplitter::handle { background: transparent; }")
         self.view.set_look(t)
         self.details.set_look(t)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPalette
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -126,6 +126,7 @@ class InspectorView(QTreeView):
         self._inspected = model
         self.painted_row = -1
         self._shown_row = -1
+        self._tokens = DARK
         self.setModel(model)
         self.cells = CellPainter(self)
         self.setItemDelegate(self.cells)
@@ -147,9 +148,7 @@ class InspectorView(QTreeView):
     def set_look(self, t: Tokens) -> None:
         """Take colours and fonts."""
         self.cells.set_look(t, self.font())
-        colours = self.palette()
-        colours.setColor(QPalette.ColorRole.Highlight, blend(t.panel, t.accent, 0.22))
-        self.setPalette(colours)
+        self._tokens = t
         self.header().setFont(scaled(self.font(), 0.88))
         self.viewport().update()
 
@@ -196,11 +195,11 @@ class InspectorView(QTreeView):
     def drawBranches(self, painter: QPainter, rect: QRect, index: AnyIndex) -> None:  # noqa: N802
         """Continue the row's background below the arrow."""
         node = self._inspected.node(index)
-        colours, role = self.palette(), QPalette.ColorRole
+        t = self._tokens
         if node is not None and node is self._inspected.node(self.currentIndex()):
-            painter.fillRect(rect, colours.color(role.Highlight))
+            painter.fillRect(rect, blend(t.panel, t.accent, 0.22))
         elif node is not None and node.kind in (Kind.STEP, Kind.ACTOR):
-            painter.fillRect(rect, colours.color(role.AlternateBase))
-        painter.setPen(colours.color(role.Mid))
+            painter.fillRect(rect, QColor(t.raised))
+        painter.setPen(QColor(t.border))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         super().drawBranches(painter, rect, index)

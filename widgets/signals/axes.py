@@ -76,7 +76,7 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph is untyped
         span = high - low
         if not span > 0:
             return []
-        return [(round_step(span / max(2.0, min(size / 34.0, 5.0))), 0.0)]
+        return [(round_step(span / max(2.0, min(size / 24.0, 5.0))), 0.0)]
 
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float

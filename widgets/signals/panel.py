@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from isoscope.core.clock import TimeKind
 from isoscope.core.series import track_of
-from isoscope.widgets.look import palette, sheet
+from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, FieldRef, Phase
 from isoscope.widgets.signals.board import Board
@@ -290,13 +290,12 @@ class SignalsPanel(Panel):
     def apply_theme(self) -> None:
         """Take the theme's colours."""
         t = self.tokens
-        self.setPalette(palette(t))
-        self.setStyleSheet(
-            sheet(t)
-            + f"QLabel {{ color: {t.text}; }} QLabel#dim {{ color: {t.dim}; }}"
-            + "QToolButton#head { padding: 0px; }"
-            + f"QPushButton#primary {{ background: {t.accent}; color: {t.accent_text};"
-            + f" border-color: {t.accent}; padding: 4px 14px; }}"
+        dress(
+            self,
+            t,
+            "QToolButton#head { padding: 0px; }"
+            f"QPushButton#primary {{ background: {t.accent}; color: {t.accent_text};"
+            f" border-color: {t.accent}; padding: 4px 14px; }}",
         )
         self.picker.set_theme(t)
         self.board.set_theme(t)

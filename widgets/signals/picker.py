@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isoscope.widgets.look import palette, sheet
+from isoscope.widgets.look import dress
 from isoscope.widgets.session import FieldRef
 from isoscope.widgets.signals.choices import Choice, matching
 
@@ -158,12 +158,8 @@ class FieldPicker(QFrame):
     def set_theme(self, t: Tokens) -> None:
         """Take the theme's colours."""
         self._dim = QColor(t.dim)
-        self.setPalette(palette(t))
-        self.setStyleSheet(
-            sheet(t) + f"#field_picker {{ background: {t.panel};"
-            f" border: 1px solid {t.border}; }}"
-            f"QLabel#dim {{ color: {t.dim}; }}"
-        )
+        frame = f"background: {t.panel}; border: 1px solid {t.border};"
+        dress(self, t, f"#field_picker {{ {frame} }}")
 
     def open_at(self, where: QPoint, choices: tuple[Choice, ...], near: str) -> None:
         """Show it with its right top corner there; `near` is an actor to unfold."""

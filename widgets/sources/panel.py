@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isoscope.widgets.look import palette, sheet
+from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.sources.rows import Kind, Row, sections
@@ -299,13 +299,7 @@ class SourcesPanel(Panel):
     def apply_theme(self) -> None:
         """Take the theme's colours."""
         t = self.tokens
-        self.setPalette(palette(t))
-        self.setStyleSheet(
-            sheet(t)
-            + f"QLabel {{ color: {t.text}; }} QLabel#dim {{ color: {t.dim}; }}"
-            + "QTreeView QToolButton { padding: 0px 4px; }"
-        )
-        self.tree.setPalette(palette(t))
+        dress(self, t, "QTreeView QToolButton { padding: 0px 4px; }")
         self.tree.set_look(t)
 
     def release(self) -> None:

@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QFontMetrics,
     QIcon,
     QPainter,
-    QPalette,
     QPen,
     QStandardItem,
     QStandardItemModel,
@@ -310,6 +309,7 @@ class SourcesTree(QTreeView):
 
     def __init__(self, model: SourcesModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._tokens = DARK
         self.setModel(model)
         self.rows = RowPainter(self)
         self.setItemDelegate(self.rows)
@@ -333,9 +333,7 @@ class SourcesTree(QTreeView):
     def set_look(self, t: Tokens) -> None:
         """Take colours and fonts."""
         self.rows.set_look(t, self.font())
-        colours = self.palette()
-        colours.setColor(QPalette.ColorRole.Highlight, blend(t.panel, t.accent, 0.22))
-        self.setPalette(colours)
+        self._tokens = t
         self.viewport().update()
 
     def item_at(self, index: AnyIndex) -> tuple[Row, Document] | None:
@@ -346,13 +344,9 @@ class SourcesTree(QTreeView):
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: AnyIndex) -> None:  # noqa: N802
         """Continue the row's background below the arrow."""
-        first = _first(index)
+        first, t = _first(index), self._tokens
         if self.selectionModel().isSelected(first):
-            painter.fillRect(rect, self.palette().color(QPalette.ColorRole.Highlight))
-        elif not first.parent().isValid() and (
-            first.data(DOCUMENT) is self.rows.active
-        ):
-            painter.fillRect(
-                rect, self.palette().color(QPalette.ColorRole.AlternateBase)
-            )
+            painter.fillRect(rect, blend(t.panel, t.accent, 0.22))
+        elif not first.parent().isValid() and first.data(DOCUMENT) is self.rows.active:
+            painter.fillRect(rect, QColor(t.raised))
         super().drawBranches(painter, rect, index)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QActionGroup, QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton
 
 from isoscope.core.clock import RATES, TimeKind
-from isoscope.widgets.look import palette, sheet
+from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.transport.buttons import GlyphButton, text_button
@@ -259,8 +259,7 @@ class TransportPanel(Panel):
     def apply_theme(self) -> None:
         """Take the theme's colours."""
         t = self.tokens
-        self.setPalette(palette(t))
-        self.setStyleSheet(sheet(t))
+        dress(self, t)
         for button in self._glyphs:
             button.set_look(t)
         self.readout.set_look(t)
