@@ -67,14 +67,20 @@ def recording(
     **options: Any,
 ) -> Path:
     """Write a recording of one actor; `decorate` adds to its group in each step."""
-    options.setdefault("track_order", True)
-    with h5py.File(path, "w", **options) as file:
-        events = file.create_group("events")
-        create(events, 0)
-        for number in range(1, steps + 1):
-            for actor in step(events, number):
-                if decorate is not None:
-                    decorate(actor, number)
+    config = h5py.get_config()
+    before = config.track_order
+    # As the recorder does, groups keep the order of creation: in a dense form.
+    config.track_order = options.setdefault("track_order", True)
+    try:
+        with h5py.File(path, "w", **options) as file:
+            events = file.create_group("events")
+            create(events, 0)
+            for number in range(1, steps + 1):
+                for actor in step(events, number):
+                    if decorate is not None:
+                        decorate(actor, number)
+    finally:
+        config.track_order = before
     return path
 
 

@@ -49,9 +49,13 @@ class Condition:
     @property
     def unfinished(self) -> bool:
         """Whether its writer never came to closing it."""
-        if self.block is None:
+        block = self.block
+        if block is None:
             return False
-        return self.block.marked_as_written or not (self.rooted or self.cut)
+        # A writer keeps the first bytes for last: those of a killed one tell of
+        # fewer bytes than there are.
+        early = block.end < self.size or not self.rooted
+        return block.marked_as_written or (early and not self.cut)
 
     def problem(self, library: str) -> str:
         """What is wrong with it; `library` is what libhdf5 said."""

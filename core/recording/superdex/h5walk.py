@@ -62,6 +62,7 @@ def read_event(
     lost: Tell | None = None,
     plain_only: bool = False,
     careful: bool = False,
+    beat: Callable[[], None] | None = None,
 ) -> Event | None:
     """Read the event of this number whole; None (and told) if it can't be opened.
 
@@ -79,6 +80,8 @@ def read_event(
         Refuse the event if it holds a value that is not plain.
     careful
         Pass over values that are not plain, and tell it.
+    beat
+        Called before each object, so that somebody may watch how long one takes.
 
     Raises
     ------
@@ -86,6 +89,7 @@ def read_event(
         With `plain_only`.
     """
     walk = _Walk(tell, lost or tell, plain_only, careful)
+    walk.beat = beat
     return walk.event(events.id, str(number).encode(), number)
 
 
@@ -97,6 +101,7 @@ class _Walk:
         self.lost = lost
         self.plain_only = plain_only
         self.careful = careful
+        self.beat: Callable[[], None] | None = None
         self.objects = 0
         self.bytes = 0
 
@@ -205,6 +210,8 @@ class _Walk:
         self.objects += 1
         if self.objects > MAX_OBJECTS:
             raise _EnoughError
+        if self.beat is not None:
+            self.beat()
         if address in path:
             self.tell("group that contains itself was passed over", where)
             return None

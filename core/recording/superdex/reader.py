@@ -145,9 +145,10 @@ class EventSource:
         elif progress is not None:
             progress(total, total)
         broken = any(p.severity == "error" for p in recording.problems)
-        recording.complete = not (job.lost or stopped or broken)
+        live = self.file.writer is not None
+        recording.complete = not (job.lost or stopped or broken or live)
         took = time.monotonic() - began if job.slow else 0.0
-        if took > WORTH_KEEPING_S and not stopped and self.file.writer is None:
+        if took > WORTH_KEEPING_S and not (stopped or live):
             kept.keep(recording)
 
     def _stops(self, cancelled: Cancel | None) -> bool:

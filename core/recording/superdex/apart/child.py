@@ -18,10 +18,13 @@ salvage
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
 from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -36,6 +39,9 @@ from isoscope.core.recording.superdex.apart.salvage import (
 from isoscope.core.recording.superdex.h5walk import H5_ERRORS, plain_error, read_event
 from isoscope.core.recording.superdex.listing import list_events, missing
 from isoscope.core.recording.superdex.superblock import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 if sys.platform != "win32":
     import resource
@@ -72,7 +78,7 @@ class Opening:
         if mode == "overlay":
             file = h5py.File(Overlay(path, _root(path)), "r")
         else:
-            file = h5py.File(path, "r", locking=False, swmr=mode == "swmr")
+            file = _file(path, swmr=mode == "swmr")
         events = file["events"]
         if not isinstance(events, h5py.Group):
             raise RefusedError("/events is no group")
@@ -83,18 +89,23 @@ class Opening:
 
     def _salvage(self, path: str) -> None:
         found = find_events(path)
-        if not found:
+        if not found.events:
             raise RefusedError("no list of events is left in it")
-        content, root = made_up_groups(found, os.path.getsize(path))
+        content, root = made_up_groups(found.events, os.path.getsize(path))
         file = h5py.File(Overlay(path, root, content), "r")
-        self.numbers = sorted(found)
+        self.numbers = sorted(found.events)
         self._groups = [
             file[str(i)] for i in range(-(-len(self.numbers) // GROUP_LINKS))
         ]
         self._group_of = {n: i // GROUP_LINKS for i, n in enumerate(self.numbers)}
         self.told = missing(np.array(self.numbers))
+        if found.counted:
+            what = "event is in no list that is left: numbered by where it lies"
+            self.told.append((what, "", found.counted))
 
-    def read(self, number: int, careful: bool) -> wire.EventRead:
+    def read(
+        self, number: int, careful: bool, beat: Callable[[], None]
+    ) -> wire.EventRead:
         """Read one event; never raises for damage."""
         told: list[wire.Told] = []
         event = read_event(
@@ -103,8 +114,16 @@ class Opening:
             lambda what, where: told.append((what, where, False)),
             lost=lambda what, where: told.append((what, where, True)),
             careful=careful,
+            beat=beat,
         )
         return wire.pack(number, event, told)
+
+
+def _file(path: str, swmr: bool) -> h5py.File:
+    if os.path.exists(os.path.realpath(path)):
+        return h5py.File(path, "r", locking=False, swmr=swmr)
+    # An inherited descriptor of a file whose name is gone: the library wants a name.
+    return h5py.File(io.FileIO(path), "r")
 
 
 def _root(path: str) -> int:
@@ -123,13 +142,13 @@ def main() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     opening: Opening | None = None
-    seconds = 1.0
+    beat = partial(_limit_time, 1.0)
     while (content := wire.receive(requests)) is not None:
         message = wire.request(content)
         if isinstance(message, wire.Open):
-            seconds = message.cpu_s
+            beat = partial(_limit_time, message.cpu_s)
             _limit_memory(message.memory_bytes)
-            _limit_time(seconds)
+            beat()
             try:
                 opening = Opening(message.path, message.mode)
             except (RefusedError, MemoryError) as error:
@@ -139,8 +158,8 @@ def main() -> None:
             wire.send(answers, wire.Opened(numbers, opening.told))
         elif opening is not None:
             for number in wire.numbers_from_bytes(message.numbers):
-                _limit_time(seconds)
-                wire.send(answers, opening.read(number, message.careful))
+                beat()
+                wire.send(answers, opening.read(number, message.careful, beat))
 
 
 def _limit_memory(size: int) -> None:

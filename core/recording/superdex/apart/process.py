@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CHILD = "isoscope.core.recording.superdex.apart.child"
 MEMORY_BYTES = 4 << 30  # of address space, for the child
-CPU_S = 1.0  # for one event, and more for large files
+CPU_S = 1.0  # for one object, and more for large files
 BYTES_A_CPU_S = 50 << 20
 SILENT_S = 60.0  # without an answer: it waits for a disk that doesn't come
 POLL_S = 0.1  # between looks at `cancelled`

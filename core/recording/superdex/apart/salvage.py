@@ -1,10 +1,13 @@
-"""Find the events of a file whose list of them is lost, as in a file that was cut.
+"""Find the events of a file whose list of them is lost: cut, or its writer killed.
 
-The list lies in a fractal heap: blocks of link messages (name and address) that were
-written all over the file as it grew, and an index over them that was written last.
-Where the index is gone the blocks are looked for by their signature. For what they
-list, groups are made up that libhdf5 can read, and every object is still read by
-libhdf5 itself.
+The list lies in a fractal heap, whose blocks (names and addresses) are written all over
+a long file as it grows, and whose index is written last. The blocks are looked for by
+their signature. Events that are in no block that is left are looked for by their
+attribute ``eventType``, and numbered by where they lie: the recorder writes them one
+after the other (their addresses ascend in every recording seen).
+
+For what is found, groups are made up that libhdf5 can read, and every object is still
+read by libhdf5 itself.
 
 Source: HDF5 File Format Specification 3.0, sections III.G (fractal heap), IV.A.1.a
 (version 1 object header), IV.A.2 (link info, link and group info messages).
@@ -13,9 +16,10 @@ Source: HDF5 File Format Specification 3.0, sections III.G (fractal heap), IV.A.
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from isoscope.core.recording.superdex.values import number_of
 
@@ -24,25 +28,96 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BLOCK = b"FHDB"
+_ATTRIBUTE = b"eventType\0"
+_FAR = 1024  # from a header's beginning to its attribute, at most
 _BLOCK_HEAD = 4 + 1 + 8 + 4 + 4  # signature, version, heap, offset, checksum
 _MAX_EVENT = 1 << 32  # handles, which name actors, lie above
 GROUP_LINKS = 512  # links in one made-up group: it is searched from its start
 
 
-def find_events(path: str | Path) -> dict[int, int]:
-    """Event numbers and the addresses of their object headers, as far as found."""
-    heaps: dict[int, dict[int, int]] = defaultdict(dict)
+class Found(NamedTuple):
+    """Events that were found.
+
+    Attributes
+    ----------
+    events
+        Addresses of object headers by event number.
+    counted
+        How many of them are numbered by where they lie only.
+    """
+
+    events: dict[int, int]
+    counted: int
+
+
+def find_events(path: str | Path) -> Found:
+    """Find events among a file's bytes."""
     with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return Found({}, 0)
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-            size = len(view)
-            place = view.find(_BLOCK)
-            while place >= 0:
-                if view[place + 4 : place + 5] == b"\0" and place + _BLOCK_HEAD < size:
-                    (heap,) = struct.unpack_from("<Q", view, place + 5)
-                    for number, address in _links(view, place + _BLOCK_HEAD, size):
-                        heaps[heap].setdefault(number, address)
-                place = view.find(_BLOCK, place + len(_BLOCK))
+            listed = _listed(view)
+            return _numbered(listed, sorted({*listed.values(), *_headers(view)}))
+
+
+def _numbered(listed: dict[int, int], addresses: list[int]) -> Found:
+    """Number all addresses: the listed ones as they are, the others by their order."""
+    names = {address: number for number, address in listed.items()}
+    events: dict[int, int] = {}
+    free = counted = 0
+    for address in addresses:
+        number = names.get(address)
+        if number is None:
+            if free in listed:  # no number is left between two listed ones
+                continue
+            number = free
+            counted += 1
+        events[number] = address
+        free = number + 1
+    return Found(events, counted)
+
+
+def _listed(view: mmap.mmap) -> dict[int, int]:
+    """Numbers and addresses in the blocks of the heap that lists most of them."""
+    heaps: dict[int, dict[int, int]] = defaultdict(dict)
+    size = len(view)
+    place = view.find(_BLOCK)
+    while place >= 0:
+        if view[place + 4 : place + 5] == b"\0" and place + _BLOCK_HEAD < size:
+            (heap,) = struct.unpack_from("<Q", view, place + 5)
+            for number, address in _links(view, place + _BLOCK_HEAD, size):
+                heaps[heap].setdefault(number, address)
+        place = view.find(_BLOCK, place + len(_BLOCK))
     return max(heaps.values(), key=len, default={})
+
+
+def _headers(view: mmap.mmap) -> Iterator[int]:
+    """Addresses of object headers that hold an attribute ``eventType``."""
+    place = view.find(_ATTRIBUTE)
+    while place >= 0:
+        address = _header_around(view, place)
+        if address is not None:
+            yield address
+        place = view.find(_ATTRIBUTE, place + len(_ATTRIBUTE))
+
+
+def _header_around(view: mmap.mmap, place: int) -> int | None:
+    """The header whose first block has an attribute's name here, or None."""
+    for address in range(place - place % 8 - 24, max(place - _FAR, -1), -8):
+        if view[address] != 1 or view[address + 1] != 0:
+            continue
+        messages, references, size = struct.unpack_from("<HII", view, address + 2)
+        stop = address + 16 + size
+        if not (messages and references == 1 and place < stop <= len(view)):
+            continue
+        at = address + 16
+        while at + 8 < place:
+            kind, length = struct.unpack_from("<HH", view, at)
+            if kind == 0x000C and place < at + 8 + length:
+                return address
+            at += 8 + length
+    address = view.rfind(b"OHDR", max(place - _FAR, 0), place)
+    return address if address >= 0 else None
 
 
 def _links(view: mmap.mmap, place: int, size: int) -> Iterator[tuple[int, int]]:

@@ -29,7 +29,7 @@ Told: TypeAlias = tuple[str, str, bool]
 class Open(msgspec.Struct, tag=True):
     """Open the file in this mode; answered by Opened or Failed.
 
-    `cpu_s` is how much processor time one request may take.
+    `cpu_s` is how much processor time one object may take.
     """
 
     path: str
