@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress as Bar
     from rich.table import Table
+    from rich.text import Text
 
     from isoscope.core.recording.source import Progress
 
@@ -55,9 +56,8 @@ def emit(*parts: RenderableType) -> None:
     A pipe gets no colours, no trailing spaces and lines as long as they need be.
     """
     from rich.console import Console
-    from rich.text import Text
 
-    shown = [Text(part) if isinstance(part, str) else part for part in parts]
+    shown = [text(part) if isinstance(part, str) else part for part in parts]
     if in_terminal():
         _print(Console(highlight=False, markup=False, emoji=False), shown)
         return
@@ -86,6 +86,16 @@ def _print(console: Console, parts: list[Any]) -> None:
         console.print(part)
 
 
+def text(value: str, style: str = "") -> Text:
+    """One line for a cell, exactly as it is: a file's names may hold anything.
+
+    Markup is not read, and what a terminal would obey is replaced.
+    """
+    from rich.text import Text
+
+    return Text(one_line(value), style)
+
+
 def table(*columns: str, right: tuple[str, ...] = (), title: str = "") -> Table:
     """An empty table in the house style; `right` names the columns of numbers."""
     from rich.box import SIMPLE_HEAD
@@ -94,9 +104,9 @@ def table(*columns: str, right: tuple[str, ...] = (), title: str = "") -> Table:
     piped = not in_terminal()
     made = Table(
         box=None if piped else SIMPLE_HEAD,
-        title=title or None,
+        title=text(title, "bold") if title else None,
         title_justify="left",
-        title_style="bold",
+        title_style="",
         header_style="bold",
         show_edge=False,
         pad_edge=False,
@@ -115,13 +125,12 @@ def table(*columns: str, right: tuple[str, ...] = (), title: str = "") -> Table:
 def facts(rows: list[tuple[str, str]]) -> Table:
     """Names and values side by side, without a heading."""
     from rich.table import Table
-    from rich.text import Text
 
     made = Table.grid(padding=(0, 2, 0, 0))
     made.add_column(no_wrap=True, style="dim")
     made.add_column(overflow="fold")
     for name, value in rows:
-        made.add_row(name, Text(value))
+        made.add_row(name, text(value))
     return made
 
 

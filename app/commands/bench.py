@@ -64,9 +64,9 @@ def _report(name: str, measured: dict[str, Any], as_json: bool) -> int:
         return 0
     machine = report.machine
     where = f"{machine.cores} cores, {machine.cpu}, {machine.gpu or 'no GPU'}"
-    table = console.table("figure", "value", right=("value",))
+    table = console.table("figure", "value")
     for key, value in figures.items():
-        table.add_row(key, _shown(value))
+        table.add_row(key, console.text(_shown(value)))
     console.emit(f"bench {name}, {runs} runs on {where}", table)
     return 0
 
@@ -74,6 +74,10 @@ def _report(name: str, measured: dict[str, Any], as_json: bool) -> int:
 def _shown(value: object) -> str:
     if value is None:
         return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_shown(item) for item in value)
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

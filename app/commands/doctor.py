@@ -13,8 +13,6 @@ def doctor(as_json: AsJson = False) -> int:
     Exit status 1 if something is there and broken; what is optional and missing is
     fine.
     """
-    from rich.text import Text
-
     from isoscope.app.doctor.examine import examine
     from isoscope.core.summary import counted
 
@@ -28,13 +26,18 @@ def doctor(as_json: AsJson = False) -> int:
     columns = ("what", "answer", "detail", "what to do") if wide else _NARROW
     table = console.table(*columns)
     for check in found.checks:
-        name, answer = Text(check.name), Text(check.answer, MARKS[check.answer])
+        name, answer = (
+            console.text(check.name),
+            console.text(check.answer, MARKS[check.answer]),
+        )
         if wide:
-            table.add_row(name, answer, Text(check.detail), Text(check.remedy))
+            table.add_row(
+                name, answer, console.text(check.detail), console.text(check.remedy)
+            )
         else:
-            detail = Text(check.detail)
+            detail = console.text(check.detail)
             if check.remedy:
-                detail.append(f"\n→ {check.remedy}", "dim")
+                detail.append("\n").append(console.text(f"→ {check.remedy}", "dim"))
             table.add_row(name, answer, detail)
     counts = [counted(len(found.broken), "check") + " broken"] if found.broken else []
     missing = sum(check.answer == "missing" for check in found.checks)

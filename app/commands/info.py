@@ -97,8 +97,6 @@ def _vector(values: list[float]) -> str:
 
 
 def _actors(actors: list["ActorInfo"]) -> "Table":
-    from rich.text import Text
-
     table = console.table(
         "actor",
         "type",
@@ -113,8 +111,8 @@ def _actors(actors: list["ActorInfo"]) -> "Table":
         end = "end" if actor.destroyed_native is None else str(actor.destroyed_native)
         static = "unknown" if actor.static is None else "yes" if actor.static else "no"
         table.add_row(
-            Text(actor.name),
-            Text(actor.type),
+            console.text(actor.name),
+            console.text(actor.type),
             static,
             f"{actor.created_native}:{end}",
             str(len(actor.fields)),
@@ -156,8 +154,6 @@ def _fields(actors: list["ActorInfo"]) -> list["Table"]:
 def _field_table(
     fields: list["FieldInfo"], present: dict[str, list[int]], title: str
 ) -> "Table":
-    from rich.text import Text
-
     table = console.table(
         "field",
         "dtype",
@@ -171,7 +167,9 @@ def _field_table(
         fewest, most = min(present[field.name]), max(present[field.name])
         span = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         unit = "?" if field.unit is None else field.unit
-        table.add_row(Text(field.name), _dtype(field), _shape(field), unit, span)
+        table.add_row(
+            console.text(field.name), _dtype(field), _shape(field), unit, span
+        )
     return table
 
 
@@ -187,21 +185,19 @@ def _shape(field: "FieldInfo") -> str:
 
 
 def _warnings(warnings: list[str]) -> "Table":
-    from rich.text import Text
-
     table = console.table(f"Warnings ({len(warnings):,})")
     for warning in warnings:
-        table.add_row(Text(warning))
+        table.add_row(console.text(warning))
     return table
 
 
 def _supports(described: "Info") -> "Table":
-    from rich.text import Text
-
     table = console.table("use", "", "why", title="What it can be used for")
     for name, answer in _named(described.supports):
         colour = "green" if answer.answer == "yes" else "yellow"
-        table.add_row(name, Text(answer.answer, colour), Text(answer.reason))
+        table.add_row(
+            name, console.text(answer.answer, colour), console.text(answer.reason)
+        )
     return table
 
 

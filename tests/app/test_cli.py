@@ -181,7 +181,7 @@ def test_being_stopped_is_quiet(
     def stopped(*_: object) -> None:
         raise raised
 
-    monkeypatch.setattr("isoscope.app.loading.load_told", stopped)
+    monkeypatch.setattr("isoscope.app.loading.load", stopped)
     monkeypatch.setattr("isoscope.app.console.silence_stdout", lambda: None)
     assert main(["info", "run.h5"]) == status
     assert capsys.readouterr() == ("", "")
