@@ -160,7 +160,7 @@ class InspectorModel(QAbstractItemModel):
     def text(self, node: Node, column: int, room: int | None = None) -> str:
         """What a cell says; a value in so many characters, if it can be."""
         if column == NAME:
-            return node.name if node.kind is not Kind.STEP else f"Step {self.row}"
+            return node.name
         if column == VALUE:
             return self._value_text(node, room)
         if column == UNIT:
@@ -188,7 +188,8 @@ class InspectorModel(QAbstractItemModel):
             return node.actor.type if alive else self._lifetime(node)
         if node.kind is Kind.STEP and self.recording is not None:
             events = self.recording.steps.event
-            return f"event {events[self.row]}" if self.row < len(events) else ""
+            event = f" · event {events[self.row]}" if self.row < len(events) else ""
+            return f"native {self.row}{event}"
         return ""
 
     def _lifetime(self, node: Node) -> str:

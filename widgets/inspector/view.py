@@ -168,24 +168,15 @@ class InspectorView(QTreeView):
     def refresh_values(self) -> None:
         """Paint what is seen for the model's row: the values, or all where it changes.
 
-        Qt repaints every cell for a `dataChanged` of more than one, so the view is told
-        directly.
+        The view is told directly, and of one rectangle: for a `dataChanged` of more
+        than one cell, and for a region of two rectangles, Qt paints every column.
         """
         box = self.viewport().rect()
         if self._inspected.same_look(self._shown_row):
             box.setLeft(self.columnViewportPosition(VALUE))
             box.setWidth(self.columnWidth(VALUE))
-            self._refresh_step()
         self._shown_row = self._inspected.row
         self.viewport().update(box)
-
-    def _refresh_step(self) -> None:
-        """The step's number stands in the name column."""
-        tops = self._inspected.tops
-        if tops and tops[0].kind is Kind.STEP:
-            place = self.visualRect(self._inspected.index_of(tops[0]))
-            if not place.isEmpty():
-                self.viewport().update(place)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint, and remember for which row."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QAction, QActionGroup, QFontMetrics
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
 from isoscope.core.clock import RATES, TimeKind
 from isoscope.widgets.look import dress
@@ -18,8 +19,6 @@ from isoscope.widgets.transport.ticker import Ticker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from PySide6.QtWidgets import QWidget
 
     from isoscope.core.clock import ClockState
     from isoscope.widgets.session import Session
@@ -167,6 +166,9 @@ class TransportPanel(Panel):
         layout.addWidget(self.readout)
         layout.addStretch(1)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        seen = (self.rate, self.loop_in, self.loop, self.loop_out, self.follow)
+        for before, after in pairwise([self.times, *self._glyphs, *seen]):
+            QWidget.setTabOrder(before, after)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Wide enough for the buttons."""
