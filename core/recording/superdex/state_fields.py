@@ -61,7 +61,10 @@ def actor_fields(components: dict[str, Any], real: np.dtype[Any]) -> dict[str, A
     links = _motions(_inside(components, (_JOINT_VELOCITIES, "value")), real)
     if links is not None:
         fields.update(links)
-        known.add(f"{_JOINT_VELOCITIES}/value")
+        for link in range(len(links["vcom"])):
+            each = f"{_JOINT_VELOCITIES}/value/{link}"
+            known.update(f"{each}/{name}" for name in links)
+            known.update(f"{each}/value/{name}" for name in links)
     for name, value in leaves(components, real).items():
         if name not in known and not any(name.startswith(f"{k}/") for k in known):
             fields[name] = value
