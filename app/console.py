@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from isoscope.core.errors import one_line
+from isoscope.core.errors import WriteError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,9 +45,10 @@ def emit_json(report: msgspec.Struct | dict[str, Any]) -> None:
     from isoscope.core.jsonform import encode
 
     content = encode(report, indent=2 if in_terminal() else 0)
-    sys.stdout.flush()
-    sys.stdout.buffer.write(content + b"\n")  # UTF-8 whatever the terminal's own is
-    sys.stdout.buffer.flush()
+    with _writing():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content + b"\n")  # UTF-8, whatever the terminal's own
+        sys.stdout.buffer.flush()
 
 
 def emit(*parts: RenderableType) -> None:
@@ -59,7 +60,8 @@ def emit(*parts: RenderableType) -> None:
 
     shown = [text(part) if isinstance(part, str) else part for part in parts]
     if in_terminal():
-        _print(Console(highlight=False, markup=False, emoji=False), shown)
+        with _writing():
+            _print(Console(highlight=False, markup=False, emoji=False), shown)
         return
     lines = io.StringIO()
     plain = Console(
@@ -73,10 +75,24 @@ def emit(*parts: RenderableType) -> None:
         legacy_windows=False,
     )
     _print(plain, shown)
-    sys.stdout.writelines(
-        f"{line.rstrip()}\n" for line in lines.getvalue().split("\n")[:-1]
-    )
-    sys.stdout.flush()
+    with _writing():
+        sys.stdout.writelines(
+            f"{line.rstrip()}\n" for line in lines.getvalue().split("\n")[:-1]
+        )
+        sys.stdout.flush()
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Say in one line that standard output can't be written; a closed pipe is quiet."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        silence_stdout()  # or Python would try once more when it ends
+        why = (error.strerror or str(error)).lower()
+        raise WriteError(f"writing to standard output: {why}") from None
 
 
 def _print(console: Console, parts: list[Any]) -> None:
@@ -201,7 +217,11 @@ def silence_stdout() -> None:
 
 
 def prepare_streams() -> None:
-    """Let no character that a terminal can't show stop the program."""
+    """Let neither a closed stream nor a strange character stop the program."""
+    # Python sets a stream to None where it was closed, or under pythonw.
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -57,6 +57,10 @@ class ReadError(IsoscopeError):
         )
 
 
+class WriteError(IsoscopeError):
+    """What can't be written: a full disk, a folder that is not there."""
+
+
 class CancelledError(IsoscopeError):
     """The user stopped a long job; what was done until then stays valid."""
 

@@ -12,14 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from isoscope.core.errors import IsoscopeError, UsageError
+from isoscope.core.errors import UsageError, WriteError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-
-class WriteError(IsoscopeError):
-    """A file that can't be written: a full disk, a folder that is not there."""
 
 
 def refuse_bad_target(

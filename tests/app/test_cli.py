@@ -6,15 +6,12 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from isoscope.app.main import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ISOSCOPE = (sys.executable, "-m", "isoscope.app")
 COMMANDS = ("open", "info", "dump", "doctor", "bench")
@@ -203,6 +200,46 @@ def test_a_closed_pipe_is_quiet(arguments: list[str], recordings: Path) -> None:
     finally:
         os.close(write_end)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, of Linux")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_full_disk_behind_the_output_is_one_line(
+    options: list[str], recordings: Path
+) -> None:
+    file = str(recordings / "create_destroy.h5")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*ISOSCOPE, "info", file, *options],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert one_line(done.stderr) == (
+        "writing to standard output: no space left on device"
+    )
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_closed_stream_is_as_good_as_nobody_reading(
+    closed: str, recordings: Path
+) -> None:
+    file = str(recordings / "create_destroy.h5")
+    number = {"stdout": 1, "stderr": 2}[closed]
+    command = f'exec "$0" -m isoscope.app info "$1" {number}>&-'
+    for name, status in ((file, 0), ("gone.h5", 2)):
+        done = subprocess.run(
+            ["sh", "-c", command, sys.executable, name],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == status
+        assert "Traceback" not in done.stderr
 
 
 def test_a_missing_extra_says_what_to_install() -> None:

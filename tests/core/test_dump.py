@@ -11,8 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from isoscope.core.dump import dump, find_track, parse_steps
 from isoscope.core.dump_files import write_csv
-from isoscope.core.errors import UsageError
-from isoscope.core.newfile import WriteError
+from isoscope.core.errors import UsageError, WriteError
 from isoscope.core.recording.model import Actor, Recording
 from isoscope.core.recording.registry import load
 from isoscope.core.recording.tracks import AnyTrack, RaggedTrack, Track, Window

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from isoscope.core.errors import UsageError
-from isoscope.core.newfile import WriteError, new_file, refuse_bad_target
+from isoscope.core.errors import UsageError, WriteError
+from isoscope.core.newfile import new_file, refuse_bad_target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +99,8 @@ def test_a_name_too_long_is_one_line(tmp_path: Path) -> None:
 
 FULL_DISK = """
 import resource, sys
-from isoscope.core.newfile import WriteError, new_file
+from isoscope.core.errors import WriteError
+from isoscope.core.newfile import new_file
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
     with new_file(sys.argv[1]) as file:
