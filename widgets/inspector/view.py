@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -40,8 +40,9 @@ PAD_PX = 6
 class CellPainter(QStyledItemDelegate):
     """Paints a cell by itself: styled items cost ten times as much."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, parent: QWidget, model: InspectorModel) -> None:
         super().__init__(parent)
+        self._model = model
         self.set_look(DARK, parent.font())
 
     def set_look(self, t: Tokens, base: QFont) -> None:
@@ -58,8 +59,13 @@ class CellPainter(QStyledItemDelegate):
                 (UNIT, self._small),
             )
         }
-        self._character_px = max(self._metrics[VALUE].horizontalAdvance("0"), 1)
         self._height = QFontMetrics(base).height() + 6
+        names = QFontMetrics(base)  # values stand on the names' base line
+        self._base = (self._height + names.ascent() - names.descent()) // 2
+        self._hairline, self._ink, self._quiet = (
+            QPen(QColor(colour)) for colour in (t.border, t.text, t.dim)
+        )
+        self._character_px = max(self._metrics[VALUE].horizontalAdvance("0"), 1)
         self._selected = blend(t.panel, t.accent, 0.22)
         self._group = QColor(t.raised)
 
@@ -71,49 +77,63 @@ class CellPainter(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex
     ) -> None:
         """Background, text, hairline."""
-        model = cast("InspectorModel", index.model())
-        node, column = model.node(index), index.column()
+        model, column = self._model, index.column()
+        node = model.node(index)
         if node is None:
             return
-        t = self._t
         box: QRect = option.rect
-        state = option.state
-        if state & QStyle.StateFlag.State_Selected:
+        if option.state & QStyle.StateFlag.State_Selected:
             painter.fillRect(box, self._selected)
         elif not node.is_value and node.kind is not Kind.CREATION:
             painter.fillRect(box, self._group)
+        if column == VALUE and node.is_value:
+            self._paint_value(painter, box, node)
+        else:
+            self._paint_text(painter, box, node, column)
+        painter.setPen(self._hairline)
+        y = box.bottom()
+        painter.drawLine(box.left(), y, box.right(), y)
+
+    def _paint_value(self, painter: QPainter, box: QRect, node: Node) -> None:
+        """The cells that a cursor move repaints: all characters are of one width."""
+        room = (box.width() - PAD_PX - 3) // self._character_px
+        text = self._model.text(node, VALUE, room)
+        if len(text) > room:
+            text = text[: max(room - 1, 0)] + "…"
+        painter.setPen(self._quiet if text == ABSENT else self._ink)
+        painter.setFont(self._mono)
+        painter.drawText(box.left() + PAD_PX, box.top() + self._base, text)
+
+    def _paint_text(
+        self, painter: QPainter, box: QRect, node: Node, column: int
+    ) -> None:
+        text = self._model.text(node, column)
+        if not text:
+            return
         inner = box.adjusted(2 if column == NAME else PAD_PX, 0, -3, 0)
-        room = inner.width() // self._character_px if column == VALUE else None
-        text = model.text(node, column, room)
-        if text:
-            painter.setPen(QColor(self._colour(model, node, column, text)))
-            painter.setFont(self._font(node, column))
-            shown = self._metrics[column].elidedText(
-                text, Qt.TextElideMode.ElideRight, inner.width()
-            )
-            flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-            painter.drawText(inner, flags, shown)
-        painter.setPen(QColor(t.border))
-        painter.drawLine(box.bottomLeft(), box.bottomRight())
+        painter.setPen(QColor(self._colour(node, column)))
+        painter.setFont(self._font(node, column))
+        shown = self._metrics[column].elidedText(
+            text, Qt.TextElideMode.ElideRight, inner.width()
+        )
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+        painter.drawText(inner, flags, shown)
 
     def _font(self, node: Node, column: int) -> QFont:
         if column == NAME:
             group = node.kind in (Kind.STEP, Kind.ACTOR)
             return self._bold if group else self._plain
-        if column == VALUE and node.is_value:
-            return self._mono
         return self._small
 
-    def _colour(self, model: InspectorModel, node: Node, column: int, text: str) -> str:
-        t = self._t
+    def _colour(self, node: Node, column: int) -> str:
+        t, row = self._t, self._model.row
         if node.kind is Kind.CREATION:
             return t.dim
         if column in (TYPE, UNIT):
-            odd = column == TYPE and node.is_odd(model.row)
-            return t.warning if odd else t.dim
+            return t.warning if column == TYPE and node.is_odd(row) else t.dim
         if column == VALUE:
-            return t.dim if text == ABSENT or not node.is_value else t.text
-        if node.actor is not None and not node.actor.alive(model.row):
+            return t.dim
+        if node.actor is not None and not node.actor.alive(row):
             return t.dim
         return t.text
 
@@ -128,7 +148,7 @@ class InspectorView(QTreeView):
         self._shown_row = -1
         self._tokens = DARK
         self.setModel(model)
-        self.cells = CellPainter(self)
+        self.cells = CellPainter(self, model)
         self.setItemDelegate(self.cells)
         self.setUniformRowHeights(True)
         self.setIndentation(12)
