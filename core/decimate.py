@@ -28,6 +28,7 @@ Axis order: rows first. A worked trace with ``bins=1`` over eight rows, ``--`` a
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -182,6 +183,20 @@ class Decimator:
                 _bins_of_rows(values, drawable, bin_rows, low), gaps, low, bin_rows
             )
         return self._from_blocks(low, high, bin_rows)
+
+    def prepare(self, start: int, stop: int, bins: int, until_s: float) -> bool:
+        """Make what `window` will need, until `time.perf_counter` says `until_s`.
+
+        Returns whether all of it is made. A million rows take some 10 ms, so that a
+        caller who must not be kept waiting asks for it in parts.
+        """
+        stop = min(stop, len(self.series))
+        if bin_rows_for(stop - max(start, 0), bins) < BLOCK_ROWS:
+            return True
+        rows = stop - stop % BLOCK_ROWS
+        while self._done < rows and time.perf_counter() < until_s:
+            self._extend(min(self._done + _READ_ROWS, rows))
+        return self._done >= rows
 
     def _from_blocks(self, low: int, high: int, bin_rows: int) -> Polyline:
         self._extend(high - high % BLOCK_ROWS)

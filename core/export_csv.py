@@ -142,7 +142,7 @@ class _Columns:
         else:
             window = self.track.read(start, stop)
             valid = window.valid
-            flat = window.values.reshape(stop - start, -1)
+            flat = window.values.reshape(stop - start, component_count(self.track))
             texts = [_texts(flat[:, part], valid) for part in self._parts]
         if self.tells:
             texts.append(["1" if there else "0" for there in valid])

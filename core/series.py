@@ -150,6 +150,7 @@ class FieldRows:
         self.component = component
         self.measure: Measure = measure or "count"
         self._a_point = values_a_point(field)
+        self._size = component_count(track)
 
     def __len__(self) -> int:
         """Rows of the recording; those the track doesn't cover can't be drawn."""
@@ -161,7 +162,7 @@ class FieldRows:
         if isinstance(window, RaggedWindow):
             values = self._measured(window)
         else:
-            flat = window.values.reshape(stop - start, -1)
+            flat = window.values.reshape(stop - start, self._size)
             values = flat[:, self.component].astype(np.float64)
         return values, window.valid & np.isfinite(values)
 

@@ -138,6 +138,20 @@ def test_a_long_series_is_read_once_and_then_by_its_summary() -> None:
     assert decimator.nbytes < rows * 1.1
 
 
+def test_a_summary_can_be_made_in_parts() -> None:
+    rows = 300_000
+    data = Memory(np.sin(np.arange(rows)), np.ones(rows, bool))
+    decimator = Decimator(data)
+    assert decimator.prepare(0, 1_000, 500, 0.0)  # needs none
+    assert not decimator.prepare(0, rows, 500, 0.0)
+    assert data.read_rows == 0
+    assert decimator.prepare(0, rows, 500, np.inf)
+    data.read_rows = 0
+    line = decimator.window(0, rows, 500)
+    assert data.read_rows <= BLOCK_ROWS
+    check(data, line, 0, rows)
+
+
 @pytest.mark.parametrize(
     ("rows", "bins", "expected"),
     [(0, 10, 1), (40, 10, 1), (41, 10, 8), (800, 10, 128), (640, 10, 64), (5, 0, 8)],

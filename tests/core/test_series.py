@@ -65,6 +65,8 @@ def test_one_component_of_a_fixed_field(recordings: Path) -> None:
     assert values.dtype == np.float64
     assert np.array_equal(values, track.read(0, 125).values[:, 2])
     assert unit_of(ref, track) == "rad/s"
+    empty = FieldRows(recording, track, "omega", 2).read(64, 64)
+    assert [len(part) for part in empty] == [0, 0]
 
 
 def test_rows_before_creation_and_after_the_end_have_no_number(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPen, QRegion
 from PySide6.QtWidgets import QApplication, QWidget
 
 from isoscope.widgets.look import scaled
@@ -90,12 +90,17 @@ class Canvas(QWidget):
         """Move the cursor; `caption` stands at its foot."""
         if row == self._row and caption == self._caption:
             return
-        before = self._cursor_boxes()
+        boxes = self._cursor_boxes()
         self._row, self._caption = row, caption
-        for box in before + self._cursor_boxes():
-            self.update(box)
-        for index in range(len(self.stack.plots)):
-            self.update(self.legend_box(index))
+        boxes += self._cursor_boxes()
+        boxes += [self.legend_box(index) for index in range(len(self.stack.plots))]
+        region = QRegion()
+        for box in boxes:
+            region += box
+        if region.intersects(self.visibleRegion()):
+            self.update(region)
+        else:
+            self.painted_row = row  # nothing of it is seen
 
     @property
     def painted(self) -> bool:

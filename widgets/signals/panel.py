@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.session import Session
 
 GROWTH_MS = 150  # a growing recording is drawn anew at most so often
+BUDGET_S = 0.015  # of work at a time on summaries of long tracks
 
 
 class SignalsPanel(Panel):
@@ -273,6 +275,10 @@ class SignalsPanel(Panel):
         span = self._spans.get(document, Span.whole(rows)).grown(rows)
         self._spans[document] = span
         self.board.show_specs(self._specs, self.tokens)
+        until_s = time.perf_counter() + BUDGET_S
+        if not self.canvas.stack.prepare(span, until_s):
+            self.invalidate()  # go on after the window's other work
+            return
         self.board.load(span, self.session.clock.state.kind is not TimeKind.NATIVE)
         self._tell(span)
 

@@ -82,11 +82,17 @@ class Plot:
             dots.setBrush(pg.mkBrush(colour))
         self._choose_smoothing()
 
+    def prepare(self, first: int, stop: int, px: float, until_s: float) -> bool:
+        """Make ready what `load` needs; False if that time came before the end."""
+        return all(
+            curve.decimator.prepare(first - 1, stop + 1, _bins(px), until_s)
+            for curve in self.spec.curves
+        )
+
     def load(self, first: int, stop: int, low: float, high: float, px: float) -> None:
         """Fetch rows first .. stop, drawn between low and high `px` wide."""
-        bins = max(int(2 * px), 32)  # two a pixel: none is wider than one
         self.lines = [
-            curve.decimator.window(first - 1, stop + 1, bins)
+            curve.decimator.window(first - 1, stop + 1, _bins(px))
             for curve in self.spec.curves
         ]
         each_px = px / max(high - low, 1e-9)
@@ -138,3 +144,8 @@ class Plot:
         if margin <= abs(most) * 1e-12:  # flat, or as good as
             margin = abs(most) * 0.1 or 1.0
         self.low, self.high = least - margin, most + margin
+
+
+def _bins(px: float) -> int:
+    """Two bins a pixel, so that none is wider than one."""
+    return max(int(2 * px), 32)

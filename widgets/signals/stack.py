@@ -117,6 +117,13 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         top = int(body.top()) - self.header_px
         return QRect(EDGE_PX, top, self.width() - 2 * EDGE_PX, self.header_px)
 
+    def prepare(self, span: Span, until_s: float) -> bool:
+        """Make ready what `load` needs; False if that time came before the end."""
+        return all(
+            plot.prepare(span.first, span.stop, self.body(index).width(), until_s)
+            for index, plot in enumerate(self.plots)
+        )
+
     def load(self, span: Span) -> None:
         """Fetch what is in view and lay everything out."""
         metrics = QFontMetrics(self._font)
