@@ -37,18 +37,14 @@ def examine(progress: Callable[[int, int], None] | None = None) -> Doctor:
         _check_folders,
     )
     checks = [Check("isoscope", "ok", isoscope_version())]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    probe.start_afresh()
+    # The pool's block waits for its threads, and they for their probes.
+    with ThreadPoolExecutor(AT_ONCE) as pool, probe.stopping_together():
         running = [pool.submit(job) for job in jobs]
-        try:
-            for done, job in enumerate(running):
-                if progress is not None:
-                    progress(done, len(jobs))
-                checks.extend(job.result())
-        except BaseException:
-            # Leaving the block waits for the threads, and they for their probes.
-            pool.shutdown(wait=False, cancel_futures=True)
-            probe.stop_all()
-            raise
+        for done, job in enumerate(running):
+            if progress is not None:
+                progress(done, len(jobs))
+            checks.extend(job.result())
     for check in checks:
         _name_the_package(check)
     return doctor_of(checks)

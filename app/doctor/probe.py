@@ -7,20 +7,21 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isoscope.core.errors import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 TIMEOUT_S = 30.0
 SHOWN = 200  # characters of what a failed probe said
 
 _lock = threading.Lock()
 _running: set[subprocess.Popen[str]] = set()
+_stopping = threading.Event()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,13 @@ class Probed:
     why: str = ""
 
 
+STOPPED = Probed(False, "", "stopped")
+
+
 def run(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> Probed:
     """Run a program to its end, or kill it and all that it started when time is up."""
+    if _stopping.is_set():
+        return STOPPED
     try:
         process = subprocess.Popen(
             command,
@@ -58,6 +64,8 @@ def run(command: Sequence[str], timeout_s: float = TIMEOUT_S) -> Probed:
         return Probed(False, "", one_line(error.strerror or error))
     with _lock:
         _running.add(process)
+        if _stopping.is_set():
+            _kill(process)
     try:
         out, err = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
@@ -83,11 +91,26 @@ def run_python(
     return run([*before, python, "-c", code], timeout_s)
 
 
-def stop_all() -> None:
-    """Kill what still runs, in whichever thread; for when nobody waits any longer."""
-    with _lock:
-        for process in _running:
-            _kill(process)
+@contextmanager
+def stopping_together() -> Iterator[None]:
+    """Where the block is left by an error, kill what runs and begin nothing more.
+
+    For probes in several threads: who leaves the block waits for no probe, whichever
+    thread it runs in.
+    """
+    try:
+        yield
+    except BaseException:
+        _stopping.set()
+        with _lock:
+            for process in _running:
+                _kill(process)
+        raise
+
+
+def start_afresh() -> None:
+    """Let probes be begun again."""
+    _stopping.clear()
 
 
 def _kill(process: subprocess.Popen[str]) -> None:

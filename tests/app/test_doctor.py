@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -76,6 +78,20 @@ time.sleep(60)
             return
         time.sleep(0.05)
     pytest.fail("the probe's child still runs")
+
+
+def test_ctrl_c_ends_the_doctor_at_once() -> None:
+    doctor = subprocess.Popen(
+        [sys.executable, "-m", "isoscope.app", "doctor"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(1.5)  # in the middle of its probes
+    doctor.send_signal(signal.SIGINT)
+    begun = time.monotonic()
+    out, err = doctor.communicate(timeout=60)
+    assert (doctor.returncode, out, err) == (130, b"", b"")
+    assert time.monotonic() - begun < 3
 
 
 def _lives(pid: int) -> bool:
