@@ -1,0 +1,257 @@
+"""Put the result together: columns, reasons and evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.attribution.by_order import BY_ORDER
+from isoscope.core.attribution.columns import (
+    UNKNOWN,
+    Clocks,
+    Episodes,
+    carry,
+    count_control_steps,
+    kinds,
+    number,
+)
+from isoscope.core.attribution.lineages import Birth
+from isoscope.core.attribution.linker import Code
+from isoscope.core.attribution.result import (
+    Attribution,
+    Jump,
+    MissedRestore,
+    Reason,
+    RewindSeen,
+)
+from isoscope.core.attribution.segments import Origin
+from isoscope.core.attribution.settle import Settled, settle
+from isoscope.core.recording.model import Labels, StepKind
+
+if TYPE_CHECKING:
+    from isoscope.core.attribution.attributor import Attributor
+    from isoscope.core.attribution.runs import Substeps
+    from isoscope.core.recording.tracks import Array, BoolArray
+
+# Share of steps without a parent above which the predictor has the wrong idea.
+UNEXPLAINED = 0.6
+FEW_STEPS = 8
+
+
+def assemble(attributor: Attributor, given: Substeps | None) -> Attribution:
+    """The result for all rows taken in; `given` is M, where somebody says it."""
+    chains = attributor.chains
+    rows = len(chains)
+    settled = settle(chains, attributor.twins(), given)
+    counted = count_control_steps(settled, rows)
+    episodes = number(settled, counted.total)
+    h_s = np.array(attributor.recording.steps.h_s[:rows])
+    certain = np.frombuffer(attributor.linker.confidence, np.float64)
+    linked_by = np.array([c.confidence for c in settled.claims])
+    clocks = carry(chains, settled, h_s, certain, linked_by)
+    free = settled.substeps.count is None and not any(
+        x.birth is Birth.RESET for x in settled.lineages
+    )
+    kind = kinds(settled, h_s, free)
+    track = settled.lineage_of_row
+    inside = track >= 0
+    env, episode, done = (
+        np.array([*values, UNKNOWN], np.int64)[track]
+        for values in (episodes.env, episodes.episode, episodes.done)
+    )
+    control = np.where(
+        (counted.control >= 0) & (done >= 0), counted.control + done, UNKNOWN
+    )
+    control[kind == StepKind.RESET] = 0
+    substep = counted.substep.copy()
+    if counted.cut:
+        first = np.flatnonzero(inside)[: counted.cut]
+        count = settled.substeps.count or 1
+        control[first] = UNKNOWN
+        substep[first] = count - counted.cut + np.arange(counted.cut)
+    result = Attribution(
+        Labels(
+            env.astype(np.int32),
+            episode.astype(np.int32),
+            control.astype(np.int32),
+            substep.astype(np.int32),
+            kind,
+        ),
+        linked=np.array([*(c.linked for c in settled.claims), False])[track],
+        residual_m=attributor.residual_m.values.copy(),
+        margin_m=attributor.margin_m.values.copy(),
+        confidence=np.where(env >= 0, clocks.confidence, 0.0),
+        reason=np.zeros(rows, np.int8),
+        parent=np.array(chains.parent_of, np.int32),
+        track=track.astype(np.int32),
+        scene_time_s=clocks.scene_s,
+        scene_time_since_s=clocks.since_s,
+        displaced=attributor.displaced.values.copy(),
+        displaced_actors=dict(attributor.displaced_actors),
+        precision=dict(attributor.predictor.precision),
+    )
+    result.substeps = settled.substeps.count
+    result.substeps_how = settled.substeps.how
+    result.odd_runs = settled.substeps.odd_runs
+    result.order = settled.order
+    result.equal_resets = attributor.equal_resets()
+    _pass_over_empty(result, attributor)
+    _reasons(result, attributor, settled)
+    _evidence(result, settled, episodes, attributor)
+    _summary(result, settled, episodes)
+    return result
+
+
+def _pass_over_empty(result: Attribution, attributor: Attributor) -> None:
+    """Steps without a state belong to whoever has the scene before and after them."""
+    chains, labels = attributor.chains, result.labels
+    codes = attributor.codes.values
+    empty = np.flatnonzero(codes == Code.EMPTY)
+    if not len(empty):
+        return
+    h_s = attributor.recording.steps.h_s
+    before = np.frombuffer(chains.before, np.int32)
+    single = len(np.unique(labels.env[labels.env >= 0])) == 1
+    stateful = np.flatnonzero(codes != Code.EMPTY)
+    after = np.searchsorted(stateful, empty)
+    for row, k in zip(empty.tolist(), after.tolist(), strict=True):
+        if h_s[row] != 0:
+            continue  # time went by, and nobody knows for whom
+        home = int(before[row])
+        onward = int(stateful[k]) if k < len(stateful) else -1
+        goes_on = onward >= 0 and result.parent[onward] == home
+        if home < 0 or not (single or goes_on):
+            continue
+        labels.env[row] = labels.env[home]
+        labels.episode[row] = labels.episode[home]
+        result.linked[row] = result.linked[home]
+        result.track[row] = result.track[home]
+        result.confidence[row] = result.confidence[home]
+        result.scene_time_s[row] = result.scene_time_s[home]
+        result.scene_time_since_s[row] = result.scene_time_since_s[home]
+
+
+def _reasons(result: Attribution, attributor: Attributor, settled: Settled) -> None:
+    """Say why what is unknown is; the weightiest reason last, so that it stays."""
+    labels, reason = result.labels, result.reason
+    rows = len(reason)
+    step = labels.kind == StepKind.SUBSTEP
+    reason[result.displaced] = Reason.CALLBACK_MOVED
+    _mark_always_displaced(result, attributor, reason)
+    reason[step & (labels.control_step < 0)] = Reason.MID_EPISODE
+    if result.substeps is None:
+        reason[step] = Reason.M_UNDECIDABLE
+    track = settled.lineage_of_row
+    gap = np.array([*(c.gap for c in settled.claims), False])[track]
+    reason[gap] = Reason.GAP
+    blind = np.array([*(x.birth is Birth.BLIND for x in settled.lineages), False])
+    reason[blind[track]] = Reason.NO_VELOCITIES
+    nameless = np.array([*(c.nameless for c in settled.claims), False])[track]
+    reason[nameless] = Reason.IDENTICAL_STATES
+    reason[(attributor.codes.values == Code.EMPTY) & (labels.env < 0)] = (
+        Reason.NO_VELOCITIES
+    )
+    if _unsupported(attributor):
+        for column in (labels.env, labels.episode, labels.control_step, labels.substep):
+            column[:] = UNKNOWN
+        labels.kind[labels.kind != StepKind.ZERO] = StepKind.UNKNOWN
+        result.linked[:] = False
+        result.confidence[:] = 0.0
+        reason[:] = Reason.UNSUPPORTED_INTEGRATOR
+        result.notes.append(
+            f"{attributor.chains_without_parent()} of {rows} native steps begin where "
+            f"nothing ended, by the {attributor.predictor.name} over a step: these "
+            "velocities mean something else"
+        )
+
+
+def _mark_always_displaced(
+    result: Attribution, attributor: Attributor, reason: Array
+) -> None:
+    """A body that is moved after every step is so in rows without a parent, too."""
+    checked = int((result.parent >= 0).sum())
+    if any(n >= 0.9 * checked > 0 for n in result.displaced_actors.values()):
+        reason[(result.parent < 0) & (attributor.codes.values == Code.NORMAL)] = (
+            Reason.CALLBACK_MOVED
+        )
+
+
+def _unsupported(attributor: Attributor) -> bool:
+    normal = int((attributor.codes.values == Code.NORMAL).sum())
+    return normal >= FEW_STEPS and (
+        attributor.chains_without_parent() > UNEXPLAINED * normal
+    )
+
+
+def _evidence(
+    result: Attribution, settled: Settled, episodes: Episodes, attributor: Attributor
+) -> None:
+    """Missed restores, rewinds and jumps."""
+    claims = settled.claims
+    lasts = {x.index: x.last for x in settled.lineages}
+    for lineage in settled.lineages:
+        claim = claims[lineage.index]
+        if settled.merged[lineage.index] >= 0:
+            continue
+        if lineage.birth in (Birth.THIEF, Birth.COPY):
+            by_order = lineage.start in settled.by_order
+            kind = "copy" if lineage.birth is Birth.COPY else "scene"
+            victim = lineage.parent_row
+            result.missed_restores.append(
+                MissedRestore(
+                    lineage.start,
+                    result.place(lineage.start),
+                    claim.linked,
+                    result.place(victim),
+                    victim,
+                    lasts[claim.orphan] if claim.orphan >= 0 else -1,
+                    (lineage.start, lineage.last),
+                    "order" if by_order else kind,
+                    BY_ORDER if by_order else float(claim.confidence),
+                )
+            )
+        if claim.gap:
+            after = lasts[claim.orphan] if claim.orphan >= 0 else -1
+            env = episodes.env[lineage.index]
+            result.jumps.append(Jump(lineage.start, env, after))
+        for seen in lineage.rewinds:
+            result.rewinds.append(
+                RewindSeen(
+                    seen.row,
+                    episodes.env[lineage.index],
+                    seen.left_row,
+                    seen.to_row,
+                    _scene_time(result, seen.left_row),
+                    _scene_time(result, seen.to_row),
+                )
+            )
+    result.rewinds.sort(key=lambda r: r.native)
+
+
+def _scene_time(result: Attribution, row: int) -> float:
+    return float(result.scene_time_s[row]) if row >= 0 else float("nan")
+
+
+def _summary(result: Attribution, settled: Settled, episodes: Episodes) -> None:
+    labels = result.labels
+    known = labels.env[(labels.env >= 0) & result.linked]
+    result.environments = len(np.unique(known))
+    pairs = {
+        (e, k)
+        for e, k in zip(labels.env.tolist(), labels.episode.tolist(), strict=True)
+        if e >= 0 and k >= 0
+    }
+    result.episodes = len(pairs)
+    middle = any(x.birth is Birth.FIRST for x in settled.lineages)
+    reset = any(x.birth is Birth.RESET for x in settled.lineages)
+    several = result.environments > 1
+    result.origin = "recording" if middle and (reset or several) else "reset"
+    if settled.substeps.odd_runs:
+        result.notes.append(
+            f"{len(settled.substeps.odd_runs)} runs of native steps are no multiple of "
+            f"{settled.substeps.count} substeps, the first at native step "
+            f"{settled.substeps.odd_runs[0]}"
+        )
+
+

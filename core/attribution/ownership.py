@@ -1,0 +1,413 @@
+"""To which environment each lineage belongs, as far as that is proven.
+
+Lineages are taken in the order of their first rows. One that begins anew (after a
+reset, or from somebody else's state) continues an environment whose last lineage has
+ended and that nobody has claimed yet. If there is exactly one, that is proven. If there
+is none, it is a new environment. If there are several, more is needed:
+
+- *habit*: wherever it is proven, a reset comes right behind the last step of its own
+  environment. Then it does here, too.
+- *silence*: an environment that is silent for much longer than pauses between turns
+  last in this recording has ended; one that was active until shortly before the
+  recording's end may just not have had its turn again.
+- *order*: see `order`.
+
+What remains open keeps an environment number of its own and is not linked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import exp
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.attribution.lineages import Birth, Rewind
+
+if TYPE_CHECKING:
+    from isoscope.core.attribution.lineages import Lineage
+    from isoscope.core.attribution.segments import Chains
+    from isoscope.core.recording.tracks import Int64Array
+
+# Below this chance of a pause as long as an environment's silence, it has ended.
+UNLIKELY_PAUSE = 1e-3
+# Odds, before anything is seen, that resets don't come right behind the last step.
+OTHER_HABIT = 0.1
+BELIEVED = 0.95
+CERTAIN = 0.99
+
+
+@dataclass(slots=True)
+class Claim:
+    """What is known about the environment of one lineage.
+
+    Attributes
+    ----------
+    env
+        A provisional number; equal ones are the same environment.
+    linked
+        Whether that is proven (a new environment's first lineage is).
+    confidence
+        Of the link.
+    orphan
+        The lineage that was continued by this one, or -1.
+    gap
+        Whether it begins in a state that nothing explains.
+    rivals
+        Where it is not linked, the lineages one of which it continues.
+    nameless
+        Whether all of it is equal to what another environment did, so that its steps
+        can't be given to either.
+    """
+
+    env: int
+    linked: bool = True
+    confidence: float = 1.0
+    orphan: int = -1
+    gap: bool = False
+    rivals: tuple[int, ...] = ()
+    nameless: bool = False
+
+
+@dataclass(slots=True)
+class Ownership:
+    """The environments of all lineages.
+
+    Attributes
+    ----------
+    claims
+        For each lineage.
+    merged
+        For each lineage the one that it turned out to be a given-up branch of, or -1.
+    envs
+        How many provisional numbers were given.
+    direct, indirect
+        How many proven resets came right behind their environment's last step, and how
+        many did not.
+    """
+
+    claims: list[Claim]
+    merged: list[int]
+    envs: int = 0
+    direct: int = 0
+    indirect: int = 0
+
+
+class Pauses:
+    """How long an environment waits between two of its turns.
+
+    Parameters
+    ----------
+    rows
+        Native steps between the end of a visit and the begin of the next one to the
+        same lineage, of all visits.
+    """
+
+    def __init__(self, rows: Int64Array) -> None:
+        self.sorted = np.sort(rows)
+        self.longest = int(self.sorted[-1]) if len(rows) else 0
+        self.mean = float(self.sorted.mean()) if len(rows) else 1.0
+
+    def chance(self, rows: int) -> float:
+        """Chance of a pause of at least so many native steps.
+
+        As often as seen; beyond the longest pause it falls off with the mean one.
+        """
+        count = len(self.sorted)
+        at_least = count - int(np.searchsorted(self.sorted, rows))
+        beyond = max(rows - self.longest, 0) / max(self.mean, 1.0)
+        return (at_least + 0.5) / (count + 1.0) * exp(-min(beyond, 600.0))
+
+
+@dataclass(slots=True)
+class _Open:
+    """Ended lineages of which it is unknown who claimed them."""
+
+    members: set[int] = field(default_factory=set)
+    taken: int = 0
+
+
+def assign(
+    lineages: list[Lineage],
+    lineage_of: list[int],
+    chains: Chains,
+    pauses: Pauses,
+    twins: set[int],
+    *,
+    dry: bool = False,
+    resets_behind: bool = False,
+) -> Ownership:
+    """Give each lineage an environment.
+
+    Parameters
+    ----------
+    lineages, lineage_of
+        As `isoscope.core.attribution.lineages.lineages` gives them. A doubtful thief
+        that turns out to be a rewind is merged into its victim's lineage.
+    chains
+        What they were made of.
+    pauses
+        Between two visits to a lineage.
+    twins
+        Rows that wait to be continued in a state equal to another such row's.
+    dry
+        Leave the lineages as they are.
+    resets_behind
+        Whether the order of the turns shows that a reset comes right behind its
+        environment's last step.
+    """
+    given = (lineages, lineage_of, chains, pauses, twins)
+    belief = _belief(_Assigner(*given, 0.0).run(dry=True), lineages)
+    if resets_behind:
+        belief = max(belief, CERTAIN)
+    return _Assigner(*given, belief).run(dry)
+
+
+def _belief(found: Ownership, lineages: list[Lineage]) -> float:
+    """How likely it is that every reset comes right behind its own last step."""
+    if found.indirect or not found.direct:
+        return 0.0
+    together = _most_together(lineages)
+    chance = (1.0 / max(together, 1)) ** found.direct
+    return 1.0 / (1.0 + OTHER_HABIT * chance)
+
+
+def _most_together(lineages: list[Lineage]) -> int:
+    """The most lineages that go on side by side."""
+    turns = [(x.start, 1) for x in lineages] + [(x.last + 1, -1) for x in lineages]
+    now = most = 0
+    for _, change in sorted(turns):
+        now += change
+        most = max(most, now)
+    return most
+
+
+class _Assigner:
+    def __init__(
+        self,
+        lineages: list[Lineage],
+        lineage_of: list[int],
+        chains: Chains,
+        pauses: Pauses,
+        twins: set[int],
+        belief: float,
+    ) -> None:
+        self.lineages = lineages
+        self.lineage_of = lineage_of
+        self.chains = chains
+        self.twins = twins
+        self.belief = belief
+        self.pauses = pauses
+        self.rows = len(chains)
+        self.out = Ownership(
+            [Claim(-1) for _ in lineages], [-1 for _ in lineages], 0, 0, 0
+        )
+        self.by_end = sorted(lineages, key=lambda x: x.last)
+        self.next_end = 0
+        self.ended: dict[int, Lineage] = {}  # by index, not claimed by anybody
+        self.open = _Open()
+
+    def run(self, dry: bool = False) -> Ownership:
+        """Take the lineages in order. A dry run merges nothing."""
+        for lineage in self.lineages:
+            self._let_end(lineage.start)
+            if lineage.birth is Birth.RESET:
+                self._reset(lineage)
+            elif lineage.birth in (Birth.THIEF, Birth.COPY):
+                self._thief(lineage, dry)
+            elif lineage.birth is Birth.POOL:
+                self._pool(lineage)
+            else:
+                self._root(lineage)
+        return self.out
+
+    # -- who can be claimed ----------------------------------------------------------
+
+    def _let_end(self, row: int) -> None:
+        while (
+            self.next_end < len(self.by_end) and self.by_end[self.next_end].last < row
+        ):
+            lineage = self.by_end[self.next_end]
+            self.next_end += 1
+            # Who left one of several equal states was continued, if not by whom.
+            if self.out.merged[lineage.index] < 0 and not self._pooled(lineage):
+                self.ended[lineage.index] = lineage
+
+    def _pooled(self, lineage: Lineage) -> bool:
+        return lineage.last in self.chains.pools
+
+    def _surely_over(self, lineage: Lineage) -> bool:
+        return self.pauses.chance(self.rows - 1 - lineage.last) < UNLIKELY_PAUSE
+
+    def _likeliest(self, candidates: list[Lineage]) -> tuple[Lineage, float]:
+        """Whose silence is least likely to be a pause, and how sure that is.
+
+        One of them has ended; the others are only silent until the recording's end.
+        """
+        last = self.rows - 1
+        odds = [1.0 / self.pauses.chance(last - x.last) for x in candidates]
+        best = max(range(len(odds)), key=odds.__getitem__)
+        return candidates[best], odds[best] / sum(odds)
+
+    def _bare(self, lineage: Lineage) -> bool:
+        """A reset that nobody has stepped from yet."""
+        return lineage.birth is Birth.RESET and lineage.last == lineage.start
+
+    def _candidates(self, bare_too: bool) -> list[Lineage]:
+        """Ended lineages; a bare reset only if it has been silent for long."""
+        found = [
+            x
+            for x in self.ended.values()
+            if bare_too or not self._bare(x) or self._surely_over(x)
+        ]
+        return found
+
+    def _new(self) -> int:
+        self.out.envs += 1
+        return self.out.envs - 1
+
+    def _take(
+        self, lineage: Lineage, orphan: Lineage, confidence: float = 1.0
+    ) -> None:
+        claim = self.out.claims[orphan.index]
+        self.out.claims[lineage.index] = Claim(
+            claim.env, claim.linked, confidence * claim.confidence, orphan.index
+        )
+        del self.ended[orphan.index]
+        self.open.members.discard(orphan.index)
+        self._close()
+
+    def _leave_open(self, lineage: Lineage, candidates: list[Lineage]) -> None:
+        """One of these was claimed, and it can't be told which."""
+        self.open.members |= {x.index for x in candidates}
+        self.open.taken += 1
+        rivals = tuple(x.index for x in candidates)
+        claim = Claim(self._new(), linked=False, rivals=rivals)
+        self.out.claims[lineage.index] = claim
+        self._close()
+
+    def _close(self) -> None:
+        """Once as many were claimed as there are, none of them is left."""
+        if self.open.taken >= len(self.open.members):
+            for index in self.open.members:
+                self.ended.pop(index, None)
+            self.open = _Open()
+
+    # -- the kinds of births -----------------------------------------------------------
+
+    def _reset(self, lineage: Lineage) -> None:
+        before = self.chains.before[lineage.start]
+        candidates = self._candidates(bare_too=False)
+        behind = next((x for x in candidates if x.last == before), None)
+        if not candidates:
+            self.out.claims[lineage.index] = Claim(self._new())
+            return
+        alone = len(candidates) == 1
+        if alone and (behind is not None or self.belief < BELIEVED):
+            if behind is not None:
+                self.out.direct += 1
+            else:
+                self.out.indirect += 1
+            self._take(lineage, candidates[0])
+            return
+        if behind is not None and self.belief >= BELIEVED:
+            self._take(lineage, behind, self.belief)
+            return
+        over = [x for x in candidates if self._surely_over(x)]
+        if behind is None and self.belief >= BELIEVED and not over:
+            # Its own last step would be right before it: somebody's first reset.
+            self.out.claims[lineage.index] = Claim(self._new(), True, self.belief)
+            return
+        self._take_likeliest(lineage, candidates)
+
+    def _take_likeliest(self, lineage: Lineage, candidates: list[Lineage]) -> None:
+        best, sure = self._likeliest(candidates)
+        if sure >= CERTAIN:
+            self._take(lineage, best, sure)
+        else:
+            self._leave_open(lineage, candidates)
+
+    def _thief(self, lineage: Lineage, dry: bool) -> None:
+        candidates = self._candidates(bare_too=True)
+        if not candidates and lineage.doubtful:
+            self._merge(lineage, dry)
+            return
+        if not candidates:
+            # All others go on: one that had not been seen before.
+            self.out.claims[lineage.index] = Claim(self._new())
+            return
+        self._take_likeliest(lineage, candidates)
+
+    def _merge(self, lineage: Lineage, dry: bool) -> None:
+        """A doubtful thief that nobody misses: its victim went back on purpose."""
+        home = self.lineage_of[self.chains.segment_of[lineage.parent_row]]
+        while self.out.merged[home] >= 0:
+            home = self.out.merged[home]
+        self.out.merged[lineage.index] = home
+        self.out.claims[lineage.index] = self.out.claims[home]
+        if dry:
+            return
+        victim = self.lineages[home]
+        victim.rewinds += [
+            *lineage.rewinds,
+            Rewind(lineage.heir, lineage.last, lineage.parent_row),
+        ]
+        victim.rewinds.sort(key=lambda r: r.row)
+        segments = self.chains.segments
+        victim.segments = sorted(
+            victim.segments + lineage.segments,
+            key=lambda s: (segments[s].start, segments[s].tip),
+        )
+
+    def _pool(self, lineage: Lineage) -> None:
+        """From one of several equal states.
+
+        If all that is known of those who left them is equal too, nothing is lost by
+        giving their numbers to the lineages that follow, in any order: the steps
+        before have no name. Otherwise it is an environment of its own at first.
+        """
+        claims = self.out.claims
+        segment = self.chains.segments[lineage.segments[0]]
+        tips = sorted(segment.pool.tips) if segment.pool is not None else []
+        owners = [self.lineage_of[self.chains.segment_of[tip]] for tip in tips]
+        named = [k for k in owners if not self._anonymous(k)]
+        free = [k for k in owners if not claims[k].nameless]
+        if named or not free:
+            rivals = tuple(owners)
+            claims[lineage.index] = Claim(self._new(), linked=False, rivals=rivals)
+            return
+        claims[free[0]].nameless = True
+        claims[lineage.index] = Claim(
+            claims[free[0]].env, orphan=free[0], rivals=tuple(owners)
+        )
+        claims[lineage.index].nameless = lineage.last in self.twins
+
+    def _anonymous(self, index: int) -> bool:
+        """Whether nothing before this lineage tells whose it is."""
+        claims = self.out.claims
+        while index >= 0 and claims[index].linked:
+            if self.lineages[index].birth is Birth.RESET:
+                before = claims[index].orphan
+                return before < 0 or claims[before].nameless
+            if self.lineages[index].birth is not Birth.POOL:
+                return False
+            index = claims[index].orphan
+        return False
+
+    def _root(self, lineage: Lineage) -> None:
+        """A state that nothing explains: a new environment, or a jump of an old one."""
+        if lineage.index == 0:
+            self.out.claims[lineage.index] = Claim(self._new())
+            return
+        candidates = self._candidates(bare_too=True)
+        from_the_middle = self.lineages[0].birth is not Birth.RESET
+        over = [x for x in candidates if self._surely_over(x)]
+        alone = self.out.envs == 1 and bool(candidates)
+        early = from_the_middle and self.pauses.chance(lineage.start) > UNLIKELY_PAUSE
+        unseen = from_the_middle and not over
+        if not candidates or ((early or unseen) and not alone):
+            self.out.claims[lineage.index] = Claim(self._new())
+        else:
+            self._take_likeliest(lineage, candidates)
+            self.out.claims[lineage.index].gap = True

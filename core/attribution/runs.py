@@ -1,0 +1,192 @@
+"""Visits to a lineage, and how many native steps a control step has.
+
+A *run* is a stretch of native steps of one lineage that follow one another at once,
+without a restore between; a reset's step is a run of its own. An environment is left
+only between two of its control steps, so every whole run is a multiple of M, the number
+of substeps. M is the greatest common divisor of the runs, and believed only if at least
+two environments take turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.attribution.lineages import Birth
+from isoscope.core.attribution.order import Turn
+
+if TYPE_CHECKING:
+    from isoscope.core.attribution.lineages import Lineage
+    from isoscope.core.attribution.segments import Chains
+    from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """All runs, in order.
+
+    Attributes
+    ----------
+    first
+        int64 [k]: the first row of each.
+    length
+        int64 [k]: its native steps; those without a state are not counted.
+    lineage
+        int64 [k].
+    reset
+        bool [k]: whether it is the step of a reset.
+    follows
+        bool [k]: whether it goes on at once from the run before, in the same lineage.
+    last
+        int64 [k]: the last row of each.
+    run_of
+        int64 [T]: the run of each row; -1 where the row has no state.
+    """
+
+    first: Int64Array
+    length: Int64Array
+    lineage: Int64Array
+    reset: BoolArray
+    follows: BoolArray
+    last: Int64Array
+    run_of: Int64Array
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.first)
+
+
+def find_runs(chains: Chains, lineage_of_row: Array, lineages: list[Lineage]) -> Runs:
+    """Cut the rows into runs; `lineage_of_row` is [T], -1 for rows without a state."""
+    rows = np.flatnonzero(lineage_of_row >= 0)
+    parents = np.frombuffer(chains.parent_of, np.int32)[rows]
+    before = np.frombuffer(chains.before, np.int32)[rows]
+    lineage = lineage_of_row[rows].astype(np.int64)
+    heads = [x.start for x in lineages if x.birth is Birth.RESET]
+    reset = np.zeros(len(lineage_of_row), np.bool_)
+    reset[heads] = True
+    reset = reset[rows]
+    goes_on = np.zeros(len(rows), np.bool_)
+    goes_on[1:] = (parents[1:] == before[1:]) & (lineage[1:] == lineage[:-1])
+    goes_on &= parents >= 0
+    cut = ~goes_on | reset
+    cut[1:] |= reset[:-1]
+    begins = np.flatnonzero(cut)
+    number = np.cumsum(cut) - 1
+    run_of = np.full(len(lineage_of_row), -1, np.int64)
+    run_of[rows] = number
+    length = np.diff(np.concatenate([begins, [len(rows)]]))
+    return Runs(
+        rows[begins],
+        length,
+        lineage[begins],
+        reset[begins],
+        goes_on[begins],
+        rows[begins + length - 1] if len(rows) else begins,
+        run_of,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Substeps:
+    """M, and how it is known.
+
+    Attributes
+    ----------
+    count
+        M, or None where it is undecidable.
+    how
+        One line for people.
+    odd_runs
+        First rows of runs that are no multiple of M, the recording's first and last
+        one left out: a control step that was broken off, or an M that is wrong.
+    """
+
+    count: int | None
+    how: str
+    odd_runs: tuple[int, ...] = ()
+
+
+def find_substeps(
+    runs: Runs, lineages: list[Lineage], nameless: BoolArray, pooled: set[int]
+) -> Substeps:
+    """M from the lengths of the runs.
+
+    Parameters
+    ----------
+    runs, lineages
+        Of the recording.
+    nameless
+        bool [lineages]: those that can't be told from others; their runs don't count.
+    pooled
+        Rows that left one of several equal states; runs up to them don't count.
+    """
+    usable = ~runs.reset & ~nameless[runs.lineage]
+    usable &= ~np.isin(runs.last, list(pooled))
+    final = np.zeros(len(lineages), np.int64)
+    np.maximum.at(final, runs.lineage, runs.last)
+    returned = usable & (runs.last < final[runs.lineage])
+    # A run that is followed at once within its lineage was not interrupted.
+    returned[:-1] &= ~runs.follows[1:]
+    if len(np.unique(runs.lineage[returned])) < 2 or int(returned.sum()) < 2:
+        return Substeps(
+            None, "undecidable: no two environments take turns, so nothing shows it"
+        )
+    inner = returned.copy()
+    edge = np.zeros(len(runs), np.bool_)
+    edge[0] = lineages[int(runs.lineage[0])].birth is not Birth.RESET
+    edge[-1] = True
+    if int((inner & ~edge).sum()) >= 1:
+        inner &= ~edge
+    count = int(np.gcd.reduce(runs.length[inner]))
+    ends = usable & ~returned & ~edge
+    fits = runs.length[ends] % count == 0
+    if not fits.all() and int(fits.sum()) <= int((~fits).sum()):
+        count = int(np.gcd(count, np.gcd.reduce(runs.length[ends])))
+    checked = usable & ~edge
+    odd = runs.first[checked & (runs.length % count != 0)]
+    how = f"every uninterrupted run is a multiple of it ({int(usable.sum())} runs)"
+    return Substeps(count, how, tuple(int(row) for row in odd))
+
+
+def check_substeps(runs: Runs, count: int, how: str) -> Substeps:
+    """M as given by somebody; runs that contradict it are listed."""
+    edge = np.zeros(len(runs), np.bool_)
+    if len(runs):
+        edge[0] = edge[-1] = True
+    odd = runs.first[~runs.reset & ~edge & (runs.length % count != 0)]
+    return Substeps(count, how, tuple(int(row) for row in odd))
+
+
+def head_rest(runs: Runs, lineages: list[Lineage], count: int) -> int:
+    """Rows at the recording's beginning that end a control step begun before it."""
+    if not len(runs) or runs.reset[0]:
+        return 0
+    return int(runs.length[0]) % count
+
+
+def find_turns(runs: Runs, lineages: list[Lineage], count: int) -> list[Turn]:
+    """All turns: control steps of `count` rows, and resets.
+
+    Rows are assumed to lie side by side within a run; a row without a state inside one
+    only shifts the first row of its turns.
+    """
+    turns: list[Turn] = []
+    rest = head_rest(runs, lineages, count)
+    columns = (runs.first, runs.length, runs.lineage, runs.reset, runs.follows)
+    lists = zip(*(c.tolist() for c in columns), strict=True)
+    for number, (first, length, lineage, reset, follows) in enumerate(lists):
+        if reset:
+            turns.append(Turn(first, lineage, reset=True))
+            continue
+        at = first
+        if number == 0 and rest:
+            turns.append(Turn(first, lineage))
+            at += rest
+        while at < first + length:
+            soft = at > first or follows
+            turns.append(Turn(at, lineage, soft))
+            at += count
+    return turns

@@ -1,0 +1,167 @@
+"""Everything that rows still to come may change: lineages, environments, M, the order.
+
+Taken together here, so that it can be done again, from the chains, whenever a result is
+wanted: the cost is that of the lineages and of a few passes over the columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.attribution.by_order import (
+    FoundOrder,
+    apply_fixed,
+    apply_rounds,
+    cut,
+    find_order,
+    places_by_rounds,
+)
+from isoscope.core.attribution.lineages import Lineage, lineages
+from isoscope.core.attribution.ownership import Claim, Ownership, Pauses, assign
+from isoscope.core.attribution.runs import (
+    Runs,
+    Substeps,
+    check_substeps,
+    find_runs,
+    find_substeps,
+    find_turns,
+)
+
+if TYPE_CHECKING:
+    from isoscope.core.attribution.segments import Chains
+    from isoscope.core.recording.tracks import Array
+
+@dataclass(slots=True)
+class Settled:
+    """Lineages and environments as far as the rows taken in tell.
+
+    Attributes
+    ----------
+    lineages
+        In order of their first rows; those merged into another have no rows.
+    lineage_of_row
+        int32 [T]; -1 for rows without a state.
+    claims
+        For each lineage. `Claim.orphan` is the lineage of the same environment before
+        it, if there is one.
+    merged
+        For each lineage the one that it turned out to be a branch of, or -1.
+    runs
+        Visits to the lineages.
+    substeps
+        M.
+    order
+        ``"fixed"``, ``"rounds"`` or None.
+    by_order
+        First rows of the lineages that only the order shows.
+    """
+
+    lineages: list[Lineage]
+    lineage_of_row: Array
+    claims: list[Claim]
+    merged: list[int]
+    runs: Runs
+    substeps: Substeps
+    order: str | None
+    by_order: set[int]
+
+
+def settle(chains: Chains, twins: set[int], given: Substeps | None) -> Settled:
+    """Settle all rows taken in so far.
+
+    Parameters
+    ----------
+    chains
+        What hangs on what.
+    twins
+        Waiting rows whose state equals another one's.
+    given
+        M, where somebody says it.
+    """
+    found, lineage_of = lineages(chains)
+    rows = _lineage_of_row(chains, lineage_of)
+    pauses = _pauses(chains, find_runs(chains, rows, found))
+    owned = assign(found, lineage_of, chains, pauses, twins, dry=True)
+    rows = _merge(rows, owned)
+    runs = find_runs(chains, rows, found)
+    substeps = _substeps(chains, runs, found, owned, given)
+    order = FoundOrder()
+    if substeps.count is not None:
+        turns = find_turns(runs, found, substeps.count)
+        order = find_order(turns, found, owned.claims)
+    found, rows = cut(found, lineage_of, rows, order.cuts, chains)
+    owned = assign(
+        found, lineage_of, chains, pauses, twins, resets_behind=order.resets_behind
+    )
+    rows = _merge(rows, owned)
+    if order.kind == "fixed":
+        apply_fixed(found, owned, order.places)
+    while order.kind == "rounds" and apply_rounds(found, owned, order.places):
+        # One answer may lead to another.
+        runs = find_runs(chains, rows, found)
+        turns = find_turns(runs, found, substeps.count or 1)
+        order.places = places_by_rounds(turns, found, owned.claims, order)
+    _put_in_order(found, owned)
+    runs = find_runs(chains, rows, found)
+    return Settled(
+        found,
+        rows,
+        owned.claims,
+        owned.merged,
+        runs,
+        substeps,
+        order.kind,
+        set(order.cuts),
+    )
+
+
+def _lineage_of_row(chains: Chains, lineage_of: list[int]) -> Array:
+    segment = np.frombuffer(chains.segment_of, np.int32)
+    table = np.array([*lineage_of, -1], np.int32)  # the last is for segment -1
+    return table[segment]
+
+
+def _pauses(chains: Chains, runs: Runs) -> Pauses:
+    """Rows between the end of a visit to a lineage and the begin of the next one."""
+    parents = np.frombuffer(chains.parent_of, np.int32)[runs.first]
+    back = (parents >= 0) & ~runs.follows
+    return Pauses((runs.first - parents)[back].astype(np.int64))
+
+
+def _merge(rows: Array, owned: Ownership) -> Array:
+    """Rows of merged lineages go to the one that took them in."""
+    table = np.array(
+        [k if into < 0 else into for k, into in enumerate(owned.merged)] + [-1],
+        np.int32,
+    )
+    return table[rows]
+
+
+def _substeps(
+    chains: Chains,
+    runs: Runs,
+    found: list[Lineage],
+    owned: Ownership,
+    given: Substeps | None,
+) -> Substeps:
+    if given is not None and given.count is not None:
+        return check_substeps(runs, given.count, given.how)
+    if not len(runs):
+        return Substeps(None, "undecidable: no native step can be told from another")
+    nameless = np.array([c.nameless for c in owned.claims], np.bool_)
+    return find_substeps(runs, found, nameless, set(chains.pools))
+
+
+def _put_in_order(found: list[Lineage], owned: Ownership) -> None:
+    """Let every lineage name the one of its environment before it."""
+    last: dict[int, int] = {}
+    for lineage in found:
+        index = lineage.index
+        if owned.merged[index] >= 0:
+            continue
+        claim = owned.claims[index]
+        owned.claims[index] = replace(claim, orphan=last.get(claim.env, -1))
+        last[claim.env] = index
