@@ -112,10 +112,10 @@ def sheet(t: Tokens) -> str:
         selection-background-color: {t.accent}; selection-color: {t.accent_text};
     }}
     QLineEdit:focus {{ border-color: {t.accent}; }}
-    QTreeView {{ color: {t.text}; background: {t.panel}; border: none;
-        outline: none; selection-background-color: {chosen};
+    QTreeView {{ color: {t.text}; background: {t.panel};
+        border: 1px solid transparent; outline: none; selection-background-color: {chosen};
         selection-color: {t.text}; }}
-    QTreeView:focus {{ border: none; }}
+    QTreeView:focus {{ border-color: {t.accent}; }}
     QHeaderView {{ background: {t.panel}; }}
     QHeaderView::section {{
         color: {t.dim}; background: {t.panel}; border: none;

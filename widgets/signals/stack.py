@@ -30,7 +30,6 @@ LEAST_BODY_PX = 56
 GAP_PX = 4
 EDGE_PX = 8
 TAG_PX = 26  # right of the curves, for their names
-MOST_TAGS = 8
 
 
 class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
@@ -206,8 +205,6 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         self, painter: QPainter, plot: Plot, body: QRectF, t: Tokens
     ) -> None:
         """Each curve's name at its right end, moved apart where they would overlap."""
-        if not 2 <= len(plot.lines) <= MOST_TAGS:
-            return
         ends: list[tuple[float, str, int]] = []  # height, name, colour
         for curve, line in zip(plot.spec.curves, plot.lines, strict=True):
             if len(line.values):
@@ -216,10 +213,12 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
                 ends.append((y, curve.name, curve.colour))
         ends.sort()
         each = QFontMetrics(self._font).height() * 0.82
+        if not 2 <= len(ends) <= body.height() / each + 1:
+            return
         heights: list[float] = []
         for y, _, _ in ends:
             heights.append(max(y, heights[-1] + each) if heights else y)
-        over = max(heights[-1] - body.bottom(), 0.0) if heights else 0.0
+        over = max(heights[-1] - body.bottom(), 0.0)
         for y, (_, name, colour) in zip(heights, ends, strict=True):
             painter.setPen(QColor(t.environment(colour)))
             at = QPointF(body.right() + 5, y - over + each * 0.35)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QStandardItem
 from PySide6.QtWidgets import (
@@ -212,6 +213,11 @@ class SourcesPanel(Panel):
         self.session.activate(document)
         if row.actor is not None:
             self.session.select(row.actor)
+        if row.event is not None:
+            events = document.recording.steps.event
+            at = int(np.searchsorted(events, row.event))
+            if at < len(events):
+                self.session.clock.seek(at)
 
     def _active_changed(self, document: Document | None) -> None:
         self.tree.rows.active = document
@@ -244,9 +250,8 @@ class SourcesPanel(Panel):
         hidden = item.checkState() is Qt.CheckState.Unchecked
         if item.checkState() is Qt.CheckState.PartiallyChecked:
             return
-        for actor in (row.actor, *(link.actor for link in row.children)):
-            if actor is not None:
-                document.set_hidden(actor, hidden)
+        chosen = {row.actor, *(link.actor for link in row.children)}
+        _draw(document, chosen, not hidden)
 
     def _hidden_changed(self) -> None:
         if not self._checks.isActive():
@@ -274,6 +279,10 @@ class SourcesPanel(Panel):
         menu = QMenu(self)
         if row.actor is not None:
             chosen = {row.actor, *(link.actor for link in row.children)}
+            drawn = menu.addAction("Draw this")
+            drawn.setCheckable(True)
+            drawn.setChecked(row.actor not in document.hidden)
+            drawn.toggled.connect(lambda on: _draw(document, chosen, on))
             menu.addAction("Draw only this", lambda: _draw_only(document, chosen))
             menu.addAction("Draw all", lambda: _draw_only(document, None))
             menu.addSeparator()
@@ -317,6 +326,12 @@ def _find(item: QStandardItem, actor: int) -> QStandardItem | None:
         if found is not None:
             return found
     return None
+
+
+def _draw(document: Document, chosen: set[int | None], drawn: bool) -> None:
+    for actor in chosen:
+        if actor is not None:
+            document.set_hidden(actor, not drawn)
 
 
 def _draw_only(document: Document, chosen: set[int | None] | None) -> None:

@@ -6,6 +6,7 @@ A new one (scenes with their environments, say) is one more function in `SECTION
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -46,6 +47,8 @@ class Row:
         Key into the panel's icons.
     actor
         Index of the actor, of an ACTOR.
+    event
+        Number of the event that a PROBLEM is at.
     checkable
         Whether it has a check box: drawn in the Scene or not.
     opened
@@ -60,12 +63,14 @@ class Row:
     tip: str = ""
     icon: str = ""
     actor: int | None = None
+    event: int | None = None
     checkable: bool = False
     opened: bool = True
     children: tuple[Row, ...] = ()
 
 
 MOST_UNFOLDED = 60
+_EVENT = re.compile(r"/events/(\d{1,18})(?:/|$)")
 
 
 def actors_section(document: Document) -> Row | None:
@@ -144,15 +149,17 @@ def _problem(problem: Problem) -> Row:
     times = f"×{problem.count}" if problem.count > 1 else ""
     place = f"\n{problem.where}" if problem.where else ""
     more = "\nThe first place of several is named." if problem.count > 1 else ""
-    where = (
-        Row(Kind.PROBLEM, problem.where, tip=problem.where) if problem.where else None
-    )
+    tip = f"{problem.message}{place}{more}"
+    found = _EVENT.match(problem.where)
+    event = int(found[1]) if found else None
+    where = Row(Kind.PROBLEM, problem.where, tip=tip, event=event)
     return Row(
         Kind.PROBLEM,
         problem.message,
         times,
-        f"{problem.message}{place}{more}",
+        tip,
         problem.severity,
-        children=() if where is None else (where,),
+        event=event,
+        children=(where,) if problem.where else (),
         opened=False,
     )

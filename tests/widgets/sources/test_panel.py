@@ -203,6 +203,12 @@ def test_problems_are_listed_with_their_places(panel, session, qtbot) -> None:
     assert [place.text() for place in below(first)] == ["/events/17"]
     assert state_text(document) == "can't be read to the end"
     assert "cut off" in tooltip(document)
+    panel.tree.expand(first.index())
+    click(panel, below(first)[0], qtbot)
+    assert session.clock.row == 0  # its events end before
+    recording.steps.event[:] = [5, 9, 16, 18, 20]
+    click(panel, below(first)[0], qtbot)
+    assert session.clock.row == 3  # the first one from there
     panel.tree.collapse(problems.index())
     assert panel.show_problems(document)
     assert panel.tree.isExpanded(problems.index())
@@ -238,6 +244,8 @@ def test_the_menu_asks_the_window_and_draws_only_one(
     assert document.hidden == {0, 2}
     menu("Actors", "BallA")["Draw all"].trigger()
     assert document.hidden == set()
+    menu("Actors", "BallA")["Draw this"].trigger()
+    assert document.hidden == {1}
 
 
 def test_closing_the_last_one_offers_to_open_again(panel, session, recordings) -> None:
