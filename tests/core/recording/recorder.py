@@ -21,11 +21,13 @@ class Recorder:
 
     def __init__(self, path: Path, libver: str = "earliest") -> None:
         access = h5p.create(h5p.FILE_ACCESS)
-        bounds = {"earliest": (h5f.LIBVER_EARLIEST, h5f.LIBVER_LATEST)}
-        access.set_libver_bounds(
-            *bounds.get(libver, (h5f.LIBVER_LATEST, h5f.LIBVER_LATEST))
-        )
-        self.file = h5f.create(bytes(path), h5f.ACC_TRUNC, fapl=access)
+        lowest = {"earliest": h5f.LIBVER_EARLIEST, "latest": h5f.LIBVER_LATEST}
+        access.set_libver_bounds(lowest[libver], h5f.LIBVER_LATEST)
+        self.take(h5f.create(bytes(path), h5f.ACC_TRUNC, fapl=access))
+
+    def take(self, file: h5f.FileID) -> None:
+        """Write into a file that was made by other means."""
+        self.file = file
         self._tracked = h5p.create(h5p.GROUP_CREATE)
         self._tracked.set_link_creation_order(
             h5p.CRT_ORDER_TRACKED | h5p.CRT_ORDER_INDEXED

@@ -55,6 +55,10 @@ class Classifier:
         self._by_place: dict[Place, list[Template]] = {}
         self._by_role: dict[str, list[Template]] = {}
 
+    def templates(self, place: Place) -> list[Template]:
+        """The templates of objects at this place, those that matched last first."""
+        return self._by_place.get(place, [])
+
     def classify(
         self, place: Place, role: str, rows: Int64Array, addresses: Array
     ) -> Batch:
