@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.attribution.lineages import Birth, Lineage
-from isoscope.core.attribution.order import UNLIKELY, Turn, fixed_order, rounds
+from isoscope.core.attribution.order import Turn, fixed_order, rounds
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.ownership import Claim, Ownership
@@ -36,6 +36,8 @@ class FoundOrder:
         its environment's last one.
     resets_take_turns
         For "rounds", whether a reset is a turn.
+    offset
+        For "rounds", how many turns the first, cut one has.
     """
 
     kind: str | None = None
@@ -43,6 +45,7 @@ class FoundOrder:
     places: dict[int, int] = field(default_factory=dict)
     resets_behind: bool = False
     resets_take_turns: bool = False
+    offset: int | None = None
 
 
 def find_order(
@@ -67,7 +70,7 @@ def places_by_rounds(
 ) -> dict[int, int]:
     """Places that the rounds give, which are known to hold, with what is known now."""
     counted = [t for t in turns if known.resets_take_turns or not t.reset]
-    again = _by_rounds(counted, found, claims, 0.0)
+    again = _by_rounds(counted, found, claims, known.offset)
     return {} if again is None else again.places
 
 
@@ -95,7 +98,7 @@ def _by_rounds(
     turns: list[Turn],
     found: list[Lineage],
     claims: list[Claim],
-    needed: float = UNLIKELY,
+    offset: int | None = None,
 ) -> FoundOrder | None:
     """Cuts and places by rounds; again as long as one answer leads to another."""
     envs = [c.env for c in claims]
@@ -105,9 +108,11 @@ def _by_rounds(
     out = FoundOrder("rounds")
     while True:
         env_of = [number.get(envs[t.lineage], -1) for t in turns]
-        answer = rounds(turns, env_of, len(linked), needed)
-        if answer is None:
+        found_here = rounds(turns, env_of, len(linked), offset)
+        if found_here is None:
             return None
+        offset, answer = found_here
+        out.offset = offset
         out.cuts = []
         votes: dict[int, set[int]] = {}  # by an environment that is not linked
         for turn, was, now in zip(turns, env_of, answer, strict=True):

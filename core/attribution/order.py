@@ -158,8 +158,8 @@ def rounds(
     turns: Sequence[Turn],
     env_of: Sequence[int],
     envs: int,
-    needed: float = UNLIKELY,
-) -> list[int] | None:
+    offset: int | None = None,
+) -> tuple[int, list[int]] | None:
     """Where every environment has one turn a round: who had the turns in doubt.
 
     Parameters
@@ -170,20 +170,24 @@ def rounds(
         The environment of each turn, -1 where it is in doubt.
     envs
         How many environments there are.
-    needed
-        Evidence that is asked for; 0 where the rounds are known already.
+    offset
+        How many turns of the first round are there, where that is known already, and
+        then no more evidence is asked for.
 
     Returns
     -------
-    The environment of each turn, -1 where it stays in doubt; None where there are no
-    such rounds.
+    The offset, and the environment of each turn, -1 where it stays in doubt; None where
+    there are no such rounds.
     """
     if envs < 2:
         return None
-    for offset in range(envs):
-        found = _rounds(turns, env_of, envs, offset, needed)
+    if offset is not None:
+        known = _rounds(turns, env_of, envs, offset, 0.0)
+        return None if known is None else (offset, known)
+    for tried in range(envs):
+        found = _rounds(turns, env_of, envs, tried, UNLIKELY)
         if found is not None:
-            return found
+            return tried, found
     return None
 
 

@@ -99,11 +99,15 @@ def settle(chains: Chains, twins: set[int], given: Substeps | None) -> Settled:
     rows = _merge(rows, owned)
     if order.kind == "fixed":
         apply_fixed(found, owned, order.places)
-    while order.kind == "rounds" and apply_rounds(found, owned, order.places):
-        # One answer may lead to another.
+    elif order.kind == "rounds" and substeps.count is not None:
+        places = {row: order.places[row] for row in order.cuts if row in order.places}
+        apply_rounds(found, owned, places)
         runs = find_runs(chains, rows, found)
-        turns = find_turns(runs, found, substeps.count or 1)
-        order.places = places_by_rounds(turns, found, owned.claims, order)
+        turns = find_turns(runs, found, substeps.count)
+        while True:  # one answer may lead to another
+            places = places_by_rounds(turns, found, owned.claims, order)
+            if not apply_rounds(found, owned, places):
+                break
     _put_in_order(found, owned)
     runs = find_runs(chains, rows, found)
     return Settled(
