@@ -15,7 +15,7 @@ from isoscope.core.recording.superdex.places import (
 )
 from isoscope.core.series import values_a_point
 from isoscope.widgets.inspector.nodes import Kind, Node
-from isoscope.widgets.inspector.texts import exact_text, whole_lines
+from isoscope.widgets.inspector.texts import exact_text, type_text, whole_lines
 from isoscope.widgets.look import mono, scaled
 from isoscope.widgets.theme import DARK, Tokens
 
@@ -188,8 +188,10 @@ class Details(QWidget):
             each = values_a_point(node.field)
             lines = whole_lines(value, self.box.lines_that_fit(), each)
             place = str(self._place() or "")
+        if value is not None:
+            about = f"{type_text(value.dtype, value.shape)} · {about}"
         if node.is_odd(row):
-            about = f"odd dtype or shape here · {about}"
+            about = f"odd here: {about}"
         part = f" {node.name}" if node.kind is Kind.COMPONENT else ""
         title = f"{owner} · {node.field}{part}{ending}"
         self.box.show_value(title, about.strip(" ·"), place, lines, value is None)

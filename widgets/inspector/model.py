@@ -162,7 +162,10 @@ class InspectorModel(QAbstractItemModel):
         if column == NAME:
             return node.name
         if column == VALUE:
-            return self._value_text(node, room)
+            if node.is_value:
+                value = node.value_at(self.row)
+                return ABSENT if value is None else inline_text(value, room)
+            return self._group_text(node, room)
         if column == UNIT:
             return (node.meaning.unit or "") if node.is_value else ""
         return self._type_text(node)
@@ -179,26 +182,22 @@ class InspectorModel(QAbstractItemModel):
             return type_text(node.value.dtype, node.value.shape)
         return ""
 
-    def _value_text(self, node: Node, room: int | None) -> str:
-        if node.is_value:
-            value = node.value_at(self.row)
-            return ABSENT if value is None else inline_text(value, room)
-        if node.kind is Kind.ACTOR and node.actor is not None:
-            alive = node.actor.alive(self.row)
-            return node.actor.type if alive else self._lifetime(node)
+    def _group_text(self, node: Node, room: int | None) -> str:
+        """What stands beside the name of a step or an actor."""
         if node.kind is Kind.STEP and self.recording is not None:
-            events = self.recording.steps.event
-            event = f" · event {events[self.row]}" if self.row < len(events) else ""
-            return f"native {self.row}{event}"
-        return ""
-
-    def _lifetime(self, node: Node) -> str:
+            events, text = self.recording.steps.event, f"native {self.row}"
+            if self.row < len(events):
+                longer = f"{text} · event {events[self.row]}"
+                return longer if room is None or len(longer) <= room else text
+            return text
         actor = node.actor
-        if actor is None:
+        if node.kind is not Kind.ACTOR or actor is None:
             return ""
+        if actor.alive(self.row):
+            return actor.type
         if self.row < actor.created_native:
-            return f"does not exist before {actor.created_native}"
-        return f"no longer exists from {actor.destroyed_native}"
+            return f"not before {actor.created_native}"
+        return f"gone from {actor.destroyed_native}"
 
     def tooltip(self, node: Node) -> str:
         """Everything about a row."""
@@ -212,6 +211,8 @@ class InspectorModel(QAbstractItemModel):
         if not node.is_value:
             return ""
         lines = [f"{node.field}: {node.meaning.about}".rstrip(": ")]
+        if node.kind is not Kind.COMPONENT:
+            lines.append(self._type_text(node))
         if node.meaning.unit is None:
             lines.append("unit unknown")
         if node.is_odd(self.row) and node.track is not None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     AnyIndex = QModelIndex | QPersistentModelIndex
 
 PAD_PX = 6
+NARROW_PX = 380  # of the view: narrower, types are told below and in the tooltip
 
 
 class CellPainter(QStyledItemDelegate):
@@ -107,10 +108,10 @@ class CellPainter(QStyledItemDelegate):
     def _paint_text(
         self, painter: QPainter, box: QRect, node: Node, column: int
     ) -> None:
-        text = self._model.text(node, column)
+        inner = box.adjusted(2 if column == NAME else PAD_PX, 0, -3, 0)
+        text = self._model.text(node, column, inner.width() // self._character_px)
         if not text:
             return
-        inner = box.adjusted(2 if column == NAME else PAD_PX, 0, -3, 0)
         painter.setPen(QColor(self._colour(node, column)))
         painter.setFont(self._font(node, column))
         shown = self._metrics[column].elidedText(
@@ -173,8 +174,9 @@ class InspectorView(QTreeView):
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Give the columns their first widths."""
+        """Give the columns their first widths; where it is narrow, leave types out."""
         super().resizeEvent(event)
+        self.setColumnHidden(TYPE, self.width() < NARROW_PX)
         if not self._sized and self.width() > 100:
             self._sized = True
             metrics = QFontMetrics(self.font())

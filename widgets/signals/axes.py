@@ -62,10 +62,17 @@ class RowAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph is untyped
 
 
 class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph is untyped
-    """Values in the field's own unit: no prefix is ever put before a unit."""
+    """Values in the field's own unit: no prefix is ever put before a unit.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    whole
+        Whether there are only whole numbers, as of a count.
+    """
+
+    def __init__(self, whole: bool = False) -> None:
         super().__init__("left", maxTickLength=0)
+        self.whole = whole
         self.enableAutoSIPrefix(False)
         self.setStyle(tickTextOffset=6, maxTickLevel=0)
 
@@ -76,7 +83,8 @@ class ValueAxis(pg.AxisItem):  # type: ignore[misc]  # pyqtgraph is untyped
         span = high - low
         if not span > 0:
             return []
-        return [(round_step(span / max(2.0, min(size / 24.0, 5.0))), 0.0)]
+        step = round_step(span / max(2.0, min(size / 24.0, 5.0)))
+        return [(max(step, 1.0) if self.whole else step, 0.0)]
 
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float

@@ -42,7 +42,7 @@ class Plot:
         self.view = pg.ViewBox(enableMenu=False, defaultPadding=0)
         self.view.setMouseEnabled(False, False)
         self.view.disableAutoRange()
-        self.axis = ValueAxis()
+        self.axis = ValueAxis(spec.whole)
         self.axis.linkToView(self.view)
         scene.addItem(self.view)
         scene.addItem(self.axis)

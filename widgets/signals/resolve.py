@@ -76,6 +76,15 @@ class PlotSpec:
     track: AnyTrack | None = None
 
     @property
+    def whole(self) -> bool:
+        """Whether its values are whole numbers."""
+        if self.track is None:
+            return False
+        if self.ragged:
+            return (self.ref.measure or "count") == "count"
+        return self.track.dtype.kind in "iub"
+
+    @property
     def ragged(self) -> bool:
         """Whether a measure can be chosen."""
         return self.track is not None and self.track.ragged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QStandardItem
 from PySide6.QtWidgets import (
     QLabel,
@@ -25,8 +25,6 @@ from isoscope.widgets.sources.texts import tooltip
 from isoscope.widgets.sources.tree import ROW, SourcesModel, SourcesTree, below
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QModelIndex
-
     from isoscope.widgets.session import Session
 
 GROWTH_MS = 250
@@ -222,6 +220,9 @@ class SourcesPanel(Panel):
     def _active_changed(self, document: Document | None) -> None:
         self.tree.rows.active = document
         self.tree.viewport().update()
+        current = self.tree.item_at(self.tree.currentIndex())
+        if current is None or current[1] is not document:
+            self.tree.setCurrentIndex(QModelIndex())  # that was in another one
         self._selection_changed()
 
     def _selection_changed(self) -> None:

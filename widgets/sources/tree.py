@@ -231,21 +231,17 @@ class RowPainter(QStyledItemDelegate):
             place = QRect(left, box.center().y() - ICON_PX // 2 + 1, ICON_PX, ICON_PX)
             self._icon(row.icon, tint).paint(painter, place)
             left += ICON_PX + 5
-        right = box.right() - 8
-        if row.right:
-            right -= (
-                self._draw(
-                    painter,
-                    QRect(left, box.top(), right - left, box.height()),
-                    row.right,
-                    self._small,
-                    t.dim,
-                    Qt.AlignmentFlag.AlignRight,
-                )
-                + 6
-            )
-        place = QRect(left, box.top(), max(right - left, 0), box.height())
+        right = box.right() - 5
         font = self._small if section else self._plain
+        # The name has the right of way, as far as it needs not more than most of it.
+        wanted = QFontMetrics(font).horizontalAdvance(row.text) + 6
+        room = right - left - min(wanted, round((right - left) * 0.75))
+        if row.right and room > 14:
+            place = QRect(right - room, box.top(), room, box.height())
+            end = Qt.AlignmentFlag.AlignRight
+            width = self._draw(painter, place, row.right, self._small, t.dim, end)
+            right -= width + 6
+        place = QRect(left, box.top(), max(right - left, 0), box.height())
         self._draw(painter, place, row.text, font, colour)
 
     def _document(self, painter: QPainter, box: QRect, document: Document) -> None:
@@ -314,7 +310,7 @@ class SourcesTree(QTreeView):
         self.rows = RowPainter(self)
         self.setItemDelegate(self.rows)
         self.setHeaderHidden(True)
-        self.setIndentation(14)
+        self.setIndentation(13)
         self.setExpandsOnDoubleClick(True)
         self.setAllColumnsShowFocus(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

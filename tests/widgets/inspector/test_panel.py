@@ -117,10 +117,10 @@ def test_absent_is_a_word_and_says_when_an_actor_is_not_there(
     opened(open_document(recordings / "create_destroy.h5"))
     session.clock.seek(25)
     assert text_of(panel, node_of(panel, 0, "translation")) == "absent"
-    assert text_of(panel, panel.model.tops[1]) == "no longer exists from 20"
+    assert text_of(panel, panel.model.tops[1]) == "gone from 20"
     assert "absent" in panel.model.tooltip(node_of(panel, 0, "translation"))
     session.clock.seek(3)
-    assert text_of(panel, panel.model.tops[4]) == "does not exist before 10"
+    assert text_of(panel, panel.model.tops[4]) == "not before 10"
 
 
 def test_a_value_that_breaks_the_rule_is_marked(

@@ -49,3 +49,4 @@ def test_an_unknown_unit_gets_no_prefix(qtbot) -> None:
     assert axis.autoSIPrefixScale == 1.0
     assert axis.tickStrings([5e6], 1.0, 1e6) == ["5e+06"]
     assert axis.tickSpacing(1, 1, 100) == []
+    assert ValueAxis(whole=True).tickSpacing(2, 3, 200) == [(1.0, 0.0)]

@@ -147,6 +147,7 @@ def test_clicks_activate_and_select_both_ways(
     session.add(first)
     session.add(second)
     assert panel.tree.rows.active is second
+    assert panel.tree.currentIndex() == item(panel, second).index()
     click(panel, item(panel, first), qtbot)
     assert session.active is first
     click(panel, item(panel, second, "Actors", "BallA"), qtbot)
