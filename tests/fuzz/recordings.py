@@ -32,7 +32,7 @@ from tests.fuzz import made
 from tests.fuzz.mutations import mutate
 from tests.fuzz.reference import differences
 
-RECORDINGS = Path(__file__).parent.parent / "data" / "recordings"
+DATA = Path(__file__).parent.parent / "data"
 # The small real files, and one with contacts and one with an articulation.
 REAL = (
     "no_state",
@@ -44,6 +44,7 @@ REAL = (
     "rigid_contacts_all",
     "independent_cartpole_env0",
 )
+STATES = ("cartpole-1.0.1", "soft_body-1.0.0")
 TIME_LIMIT_S = 10.0
 MEMORY_LIMIT = 6 << 30  # address space
 RESIDENT_LIMIT_KB = 1 << 20
@@ -81,7 +82,8 @@ class Tally:
 
 def seeds(folder: Path) -> dict[str, bytes]:
     """The files that are damaged, by name."""
-    found = {name: (RECORDINGS / f"{name}.h5").read_bytes() for name in REAL}
+    found = {n: (DATA / "recordings" / f"{n}.h5").read_bytes() for n in REAL}
+    found |= {n: (DATA / "states" / f"{n}.json").read_bytes() for n in STATES}
     for name, options in made.FORMS.items():
         path = made.recording(folder / f"{name}.h5", **options)
         found[name] = path.read_bytes()

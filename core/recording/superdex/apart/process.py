@@ -274,6 +274,9 @@ class _Child:
                 content = self._answers.get(timeout=POLL_S)
             except queue.Empty:
                 waited += POLL_S
+                if not self._thread.is_alive():
+                    self._ended = True
+                    return None
                 if cancelled is not None and cancelled():
                     return None
                 continue

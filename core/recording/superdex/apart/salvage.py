@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 _BLOCK = b"FHDB"
 _ATTRIBUTE = b"eventType\0"
-_FAR = 1024  # from a header's beginning to its attribute, at most
+# From a header's beginning to its attribute's name, at least and at most.
+_SHORTEST, _FAR = 24, 1024
 _BLOCK_HEAD = 4 + 1 + 8 + 4 + 4  # signature, version, heap, offset, checksum
 _MAX_EVENT = 1 << 32  # handles, which name actors, lie above
 GROUP_LINKS = 512  # links in one made-up group: it is searched from its start
@@ -103,21 +104,28 @@ def _headers(view: mmap.mmap) -> Iterator[int]:
 
 def _header_around(view: mmap.mmap, place: int) -> int | None:
     """The header whose first block has an attribute's name here, or None."""
-    for address in range(place - place % 8 - 24, max(place - _FAR, -1), -8):
-        if view[address] != 1 or view[address + 1] != 0:
-            continue
-        messages, references, size = struct.unpack_from("<HII", view, address + 2)
-        stop = address + 16 + size
-        if not (messages and references == 1 and place < stop <= len(view)):
-            continue
-        at = address + 16
-        while at + 8 < place:
-            kind, length = struct.unpack_from("<HH", view, at)
-            if kind == 0x000C and place < at + 8 + length:
-                return address
-            at += 8 + length
+    address = place - _SHORTEST
+    while (address := view.rfind(b"\1\0", max(place - _FAR, 0), address + 2)) >= 0:
+        if _holds(view, address, place):
+            return address
+        address -= 1
     address = view.rfind(b"OHDR", max(place - _FAR, 0), place)
     return address if address >= 0 else None
+
+
+def _holds(view: mmap.mmap, address: int, place: int) -> bool:
+    """Whether a header of version 1 is here, with an attribute message at `place`."""
+    messages, references, size = struct.unpack_from("<HII", view, address + 2)
+    stop = address + 16 + size
+    if not (messages and references == 1 and place < stop <= len(view)):
+        return False
+    at = address + 16
+    while at + 8 < place:
+        kind, length = struct.unpack_from("<HH", view, at)
+        if kind == 0x000C and place < at + 8 + length:
+            return True
+        at += 8 + length
+    return False
 
 
 def _links(view: mmap.mmap, place: int, size: int) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,47 @@
+"""The damaged recordings that every run of the tests reads, always the same ones."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.mutations import MUTATIONS, mutate
+
+ROOT = Path(__file__).parents[2]
+COUNT = 200
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks a process for each file")
+def test_damaged_recordings_come_out_as_recordings_or_as_one_line(
+    tmp_path: Path,
+) -> None:
+    # In a process of its own, since it forks: this one may have threads.
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.recordings"]
+        + ["--count", str(COUNT), "--seed", "7", "--keep", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{COUNT} mutants" in done.stdout
+    assert "recording, whole" in done.stdout
+    assert "error" in done.stdout
+
+
+def test_mutations_damage_and_can_be_repeated() -> None:
+    content = bytes(range(256)) * 20 + b"FRHP" + bytes(500)
+    changed = 0
+    for seed in range(200):
+        once, how = mutate(content, random.Random(seed))
+        again, _ = mutate(content, random.Random(seed))
+        assert once == again
+        assert how in {mutation.__name__ for mutation in MUTATIONS}
+        changed += once != content
+    assert changed > 150
