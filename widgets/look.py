@@ -113,8 +113,8 @@ def sheet(t: Tokens) -> str:
     }}
     QLineEdit:focus {{ border-color: {t.accent}; }}
     QTreeView {{ color: {t.text}; background: {t.panel};
-        border: 1px solid transparent; outline: none; selection-background-color: {chosen};
-        selection-color: {t.text}; }}
+        border: 1px solid transparent; outline: none;
+        selection-background-color: {chosen}; selection-color: {t.text}; }}
     QTreeView:focus {{ border-color: {t.accent}; }}
     QHeaderView {{ background: {t.panel}; }}
     QHeaderView::section {{
