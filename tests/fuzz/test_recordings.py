@@ -21,9 +21,9 @@ def test_damaged_recordings_come_out_as_recordings_or_as_one_line(
     tmp_path: Path,
 ) -> None:
     # In a process of its own, since it forks: this one may have threads.
+    options = ["--count", str(COUNT), "--seed", "7", "--keep", str(tmp_path)]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.recordings"]
-        + ["--count", str(COUNT), "--seed", "7", "--keep", str(tmp_path)],
+        [sys.executable, "-m", "tests.fuzz.recordings", *options],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -91,6 +91,7 @@ class EventFile:
         self.listing: Listing | None = None
         self._numbers: Int64Array | None = None
         self._listing_lock = threading.Lock()
+        self._reading = threading.Lock()  # not closed in the middle of an event
         self._file: h5py.File | None = None
         self._apart: Apart | None = None  # for reading one after the other
         self._single: Apart | None = None  # for random access meanwhile
@@ -158,6 +159,8 @@ class EventFile:
         self.problems.clear()
         self.writer = state.writer
         for mode in _modes(state, sound=not library):
+            if self._deaths.hangs and mode != "salvage":
+                continue  # once is enough
             try:
                 self._apart = self._child(mode)
             except ApartError as error:
@@ -283,10 +286,11 @@ class EventFile:
         NotPlainError
             If it has to be read in another one.
         """
-        if self.events is None:
-            raise NotPlainError
-        lost = partial(tell, severity="error")
-        return read_event(self.events, number, tell, lost=lost, plain_only=True)
+        with self._reading:
+            if self.events is None:
+                raise NotPlainError
+            lost = partial(tell, severity="error")
+            return read_event(self.events, number, tell, lost=lost, plain_only=True)
 
     def each(
         self,
@@ -313,10 +317,11 @@ class EventFile:
             raise ReadError("reading the events of", self.path, str(error)) from None
 
     def _close_here(self) -> None:
-        self.events = self.listing = None
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        with self._reading:
+            self.events = self.listing = None
+            if self._file is not None:
+                self._file.close()
+                self._file = None
 
     def close(self) -> None:
         """Let go of the file. May be called twice."""

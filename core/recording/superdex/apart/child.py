@@ -47,6 +47,7 @@ if sys.platform != "win32":
     import resource
 
 HEAD_BYTES = 4096
+OPENING = 3  # times the processor time of one object: a million events are listed
 
 
 class RefusedError(Exception):
@@ -148,7 +149,7 @@ def main() -> None:
         if isinstance(message, wire.Open):
             beat = partial(_limit_time, message.cpu_s)
             _limit_memory(message.memory_bytes)
-            beat()
+            _limit_time(OPENING * message.cpu_s)
             try:
                 opening = Opening(message.path, message.mode)
             except (RefusedError, MemoryError) as error:
