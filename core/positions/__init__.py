@@ -10,7 +10,7 @@ Written forms::
     time:wall=ISO                       ISO 8601; without an offset it is local time
     chunk:STEP.EPOCH.RANK.STAGE.CHUNK[/SLOT]
     event:N                             an event's number in the file
-    finding:N                           a finding's place in the audit's list, from 0
+    finding:N                           a finding's place in the audit's list, from 1
 
 `parse_position` needs no recording; `resolve_position` says which row it is in one.
 """

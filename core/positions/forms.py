@@ -64,7 +64,7 @@ class EventPosition:
 
 @dataclass(frozen=True, slots=True)
 class FindingPosition:
-    """A finding by its place in the audit's list, from 0."""
+    """A finding by its place in the audit's list, from 1."""
 
     number: int
 

@@ -76,7 +76,7 @@ def _event(rest: str, whole: str) -> Position:
 
 
 def _finding(rest: str, whole: str) -> Position:
-    return FindingPosition(_whole(rest, "the finding", whole))
+    return FindingPosition(_whole(rest, "the finding", whole, 1))
 
 
 def _control(rest: str, whole: str) -> Position:

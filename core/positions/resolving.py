@@ -147,9 +147,9 @@ class _Look:
             raise self.fail("it has no list of findings")
         if not rows:
             raise self.fail("it has no findings")
-        if number >= len(rows):
-            raise self.fail(f"its findings go from 0 to {len(rows) - 1}")
-        row = rows[number]
+        if not 1 <= number <= len(rows):
+            raise self.fail(f"its findings go from 1 to {len(rows)}")
+        row = rows[number - 1]
         if row is None or not 0 <= row < len(self.recording):
             raise self.fail("this finding is about no native step")
         return Resolution(row)

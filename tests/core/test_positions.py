@@ -116,7 +116,8 @@ def test_each_form_is_read(text: str, position: Position) -> None:
         ("chunk:1.2.3.4.x", "the chunk is a whole number"),
         ("chunk:1.2.3.4.5/", "the slot is a whole number from 0, not nothing"),
         ("event:first", "the event is a whole number"),
-        ("finding:", "the finding is a whole number"),
+        ("finding:", "the finding is a whole number from 1"),
+        ("finding:0", "the finding counts from 1, not from 0"),
         ("n" * 5000, "5000 characters are too many"),
         ("native:1\n2", "the native step is a whole number"),
     ],
@@ -315,12 +316,12 @@ def test_without_labels_a_control_step_can_not_be_found() -> None:
 
 def test_findings_and_chunks_that_are_not_there_are_said() -> None:
     recording = recording_of()
-    assert resolve_position(recording, FindingPosition(1), findings=[0, 4]).row == 4
+    assert resolve_position(recording, FindingPosition(2), findings=[0, 4]).row == 4
     for number, findings, said in (
-        (0, None, "no list of findings"),
-        (0, [], "no findings"),
-        (2, [0, 4], "from 0 to 1"),
-        (0, [None], "about no native step"),
+        (1, None, "no list of findings"),
+        (1, [], "no findings"),
+        (3, [0, 4], "from 1 to 2"),
+        (1, [None], "about no native step"),
     ):
         with pytest.raises(PositionError, match=said):
             resolve_position(recording, FindingPosition(number), findings=findings)
