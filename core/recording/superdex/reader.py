@@ -12,22 +12,16 @@ from isoscope.core.recording.model import Recording
 from isoscope.core.recording.superdex import events as ev
 from isoscope.core.recording.superdex.columns import TooMuchError
 from isoscope.core.recording.superdex.eventfile import EventFile
-from isoscope.core.recording.superdex.h5walk import NotPlainError
-from isoscope.core.recording.superdex.scan.append import Run
-from isoscope.core.recording.superdex.scan.scan import Scan
+from isoscope.core.recording.superdex.indexing import Indexing
 from isoscope.core.recording.superdex.superblock import has_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from isoscope.core.recording.source import Cancel, Progress
-    from isoscope.core.recording.tracks import Int64Array
 
 FORMAT = "superdex-events"
 BLOCK = 64  # events between reports of progress, at least
-# Unrecognised events that are read in this process; more are worth starting another.
-MAX_HERE = 64
 # What took longer to index, with h5py, is kept in the user's cache.
 WORTH_KEEPING_S = 0.5
 # Creations at the file's beginning that a preview reads, at most.
@@ -118,24 +112,23 @@ class EventSource:
         self._take_problems()
         recording.expected_steps = total
         assembler = ev.Assembler(recording, total)
-        job = _Indexing(self.file, assembler, cancelled)
-        shown, stopped = 0, ""
+        job = Indexing(self.file, assembler, lambda: self._stops(cancelled))
+        shown, stopped, halted = 0, "", False
         try:
-            for _ in job.run(numbers):
-                self.slow_events = job.slow
-                if self._stops(cancelled):
-                    break
-                if progress is not None and job.done - shown >= BLOCK:
-                    shown = job.done
-                    progress(job.done, total)
+            with closing(job.run(numbers)) as parts:
+                for _ in parts:
+                    if progress is not None and job.done - shown >= BLOCK:
+                        shown = job.done
+                        progress(job.done, total)
         except TooMuchError:
             stopped = _TOO_MUCH
         except ReadError as error:
             stopped = error.problem
         except CancelledError:
-            pass
+            halted = True
+        self.slow_events = job.slow
         assembler.finish()
-        if job.done < total and not stopped:
+        if halted or self._closed:
             raise CancelledError(
                 f"indexing {self.path} was stopped at {job.done} events"
             )
@@ -158,81 +151,6 @@ class EventSource:
         """Let go of the file. Stops an `index` that runs. May be called twice."""
         self._closed = True
         self.file.close()
-
-
-class _Indexing:
-    """Fills a recording, the fast way where the file is of the form for it.
-
-    Attributes
-    ----------
-    done
-        Events done.
-    slow
-        Those that went through h5py, one by one.
-    lost
-        Those of them that could not be read.
-    """
-
-    def __init__(
-        self, file: EventFile, assembler: ev.Assembler, cancelled: Cancel | None
-    ) -> None:
-        self.file, self.assembler, self.cancelled = file, assembler, cancelled
-        self.done = self.slow = self.lost = 0
-        self._here = MAX_HERE
-
-    def run(self, numbers: Int64Array) -> Iterator[None]:
-        """Append all events; gives control back after each few."""
-        scan = self._scan()
-        if scan is None:
-            self._here = 0  # all of them: as well in the other process
-            yield from self._slowly(numbers)
-            return
-        with closing(scan):
-            for part in scan.parts():
-                if isinstance(part, Run):
-                    rest = part.append(self.assembler)
-                    self.done += len(part) - len(rest)
-                    yield
-                else:
-                    rest = part
-                yield from self._slowly(rest)
-
-    def _scan(self) -> Scan | None:
-        events, listing = self.file.events, self.file.listing
-        if events is None or listing is None:
-            return None
-        return Scan.open(self.file.path, events, listing.numbers, listing.addresses)
-
-    def _slowly(self, numbers: Int64Array) -> Iterator[None]:
-        """Append events that h5py reads: the first few here, more elsewhere."""
-        tell = self.assembler.tell
-        place = 0
-        while place < len(numbers) and self._here > 0:
-            self._here -= 1
-            try:
-                event = self.file.plain_event(int(numbers[place]), tell)
-            except NotPlainError:
-                self._here = 0
-                break
-            self._add(event)
-            place += 1
-            yield
-        if place == len(numbers):
-            return
-        for _, event in self.file.each(numbers[place:], tell, self.cancelled):
-            self._add(event)
-            place += 1
-            yield
-        if place < len(numbers):
-            raise CancelledError("reading the events was stopped")
-
-    def _add(self, event: ev.Event | None) -> None:
-        self.done += 1
-        self.slow += 1
-        if event is None:
-            self.lost += 1
-        else:
-            self.assembler.add(event)
 
 
 _TOO_MUCH = "the file claims to hold far more than a file of its size can"

@@ -164,7 +164,10 @@ class Run:
                 lives.setdefault(handle, [(self.low, before)]).append((row, after))
         self.low = high
         steps = _Steps(assembler, self.numbers[wanted], native, base)
-        if len(steps.numbers):
+        if not len(steps.numbers):
+            assembler.ahead = None
+            return
+        try:
             steps.add_scene(scene)
             for name, rows, columns in actors:
                 handle = int(name)
@@ -175,6 +178,8 @@ class Run:
                     if len(part):
                         who = identity(self.block, (ACTORS, name), int(part[0]))
                         steps.add_actor(name, actor, who, _within(columns, part))
+        finally:
+            # Also where the file turns out to be too much: the columns have these rows.
             steps.finish(scene)
         assembler.ahead = None
 
