@@ -14,15 +14,11 @@ from typing import TYPE_CHECKING
 from psygnal import Signal
 
 from isoscope.app import bookmarks
-from isoscope.app.events import event_rows
+from isoscope.app.analysing import Analysing
+from isoscope.app.events import control_rows, event_rows
+from isoscope.app.going import Going
 from isoscope.app.opening import NoSource, Opened, first_look
 from isoscope.core.errors import CancelledError, IsoscopeError
-from isoscope.core.positions import (
-    EventPosition,
-    NativePosition,
-    parse_position,
-    resolve_position,
-)
 from isoscope.core.summary import counted
 from isoscope.widgets.session import Bookmark, Document, Phase, Session
 
@@ -52,9 +48,12 @@ class Workspace:
         self.settings = settings
         self.opening: dict[Path, Job[Opened]] = {}
         self._indexing: dict[Document, Job[None]] = {}
-        self._wanted: dict[Document, str] = {}  # positions to go to once they are there
         self._keys: dict[Document, str] = {}  # under which bookmarks are kept
-        session.active_changed.connect(self._mark_events)
+        self.analysing = Analysing(session, workers, self._tell)
+        self.analysing.ended.connect(self._on_analysed)
+        self.going = Going(session, self.indexing, self.analysing.waits)
+        session.active_changed.connect(self._mark_rows)
+        session.focus_changed.connect(self._mark_active)
 
     # -- opening -------------------------------------------------------------------
 
@@ -163,7 +162,7 @@ class Workspace:
 
         def progress(events: int, total: int) -> None:
             document.set_progress(events, total)
-            self._go_if_there(document)
+            self.going.look(document)
 
         job = self.workers.start(work, done, failed, progress)
         job.if_never_begun(source.close)
@@ -176,14 +175,20 @@ class Workspace:
         document.set_progress(total if phase is Phase.READY else done, total)
         document.set_phase(phase, error)
         if document is self.session.active:
-            self._mark_events(document)
-        self._go_if_there(document, final=True)
+            self._mark_rows(document)
+        self.going.look(document)
+
+    def _on_analysed(self, document: Document) -> None:
+        if document is self.session.active:
+            self._mark_rows(document)
+        self.going.look(document)
 
     def cancel(self, document: Document) -> None:
-        """Stop indexing a document; what is indexed by then stays."""
+        """Stop indexing or analysing a document; what is there by then stays."""
         job = self._indexing.get(document)
         if job is not None:
             job.cancel()
+        self.analysing.cancel(document)
 
     def indexing(self, document: Document) -> bool:
         """Whether the document is being indexed."""
@@ -191,8 +196,10 @@ class Workspace:
 
     @property
     def busy(self) -> bool:
-        """Whether anything is being opened, indexed, or still to be gone to."""
-        return bool(self.opening or self._indexing or self._wanted)
+        """Whether anything is being opened, indexed, analysed, or to be gone to."""
+        return bool(
+            self.opening or self._indexing or len(self.going) or self.analysing.busy
+        )
 
     # -- going and closing ---------------------------------------------------------
 
@@ -203,32 +210,7 @@ class Workspace:
 
     def go_to(self, document: Document, position: str) -> None:
         """Go to a position like ``native:120``, now or as soon as it is indexed."""
-        if position:
-            self._wanted[document] = position
-            self._go_if_there(document, final=not self.indexing(document))
-
-    def _go_if_there(self, document: Document, *, final: bool = False) -> None:
-        text = self._wanted.get(document)
-        if text is None:
-            return
-        try:
-            position = parse_position(text)
-            # The nearest time, say, may lie in rows that aren't there yet.
-            waits = not isinstance(position, NativePosition | EventPosition)
-            if not final and (waits or len(document.source.recording) == 0):
-                return
-            found = resolve_position(document.recording, position)
-        except IsoscopeError as error:
-            if final:
-                del self._wanted[document]
-                self.session.say("error", str(error))
-            return
-        del self._wanted[document]
-        if found.said:
-            self.session.say("note", found.said)
-        document.cursor = found.row
-        if document is self.session.active:
-            self.session.clock.seek(found.row)
+        self.going.to(document, position)
 
     def reload(self, document: Document) -> None:
         """Read a document anew; what the user did with it stays."""
@@ -253,7 +235,7 @@ class Workspace:
         job = self._indexing.pop(document, None)
         if job is not None:
             job.drop()
-        self._wanted.pop(document, None)
+        self.going.forget(document)
         self._keys.pop(document, None)
         self.session.remove(document)
 
@@ -263,9 +245,14 @@ class Workspace:
 
     # -- marks and bookmarks -------------------------------------------------------
 
-    def _mark_events(self, document: Document | None) -> None:
+    def _mark_rows(self, document: Document | None) -> None:
         if document is not None:
-            self.session.clock.set_marks("event", event_rows(document))
+            clock = self.session.clock
+            clock.set_marks("event", event_rows(document))
+            clock.set_marks("control", control_rows(document))
+
+    def _mark_active(self) -> None:
+        self._mark_rows(self.session.active)
 
     def add_bookmark(self, name: str = "", note: str = "") -> Bookmark | None:
         """Bookmark the cursor's row in the active document."""
@@ -286,7 +273,7 @@ class Workspace:
     def _save_bookmarks(self, document: Document) -> None:
         path, key = document.source.recording.path, self._keys.get(document)
         if document is self.session.active:
-            self._mark_events(document)
+            self._mark_rows(document)
         if path is None or key is None:
             return
         try:

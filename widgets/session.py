@@ -16,9 +16,13 @@ import numpy as np
 from psygnal import Signal
 
 from isoscope.core.clock import Clock, TimeAxis
+from isoscope.core.controltime import control_axis, scene_axis
+from isoscope.core.isolation.places import row_of
 
 if TYPE_CHECKING:
-    from isoscope.core.recording.model import Actor, Recording
+    from isoscope.core.analysis import Analysis
+    from isoscope.core.isolation.findings import Finding
+    from isoscope.core.recording.model import Actor, Labels, Recording
     from isoscope.core.recording.source import Source
     from isoscope.core.recording.tracks import Array
     from isoscope.core.series import Measure
@@ -86,6 +90,8 @@ class Document:
     hidden_changed = Signal()
     bookmarks_changed = Signal()
     analysed = Signal()  # attribution or findings are new
+    analysing_changed = Signal()  # how far that is
+    hidden_envs_changed = Signal()
 
     def __init__(self, source: Source, preview: Recording | None = None) -> None:
         self.source = source
@@ -98,6 +104,38 @@ class Document:
         self.hidden: set[int] = set()  # actors not drawn, by index
         self.plots: list[FieldRef] = []
         self.bookmarks: list[Bookmark] = []
+        self.analysis: Analysis | None = None
+        self.analysing: float | None = None  # 0 to 1 while that runs
+        self.analysis_error = ""  # why there is no (whole) analysis
+        self.focus: int | None = None  # the environment that is looked at
+        self.finding: int | None = None  # the finding that is looked at, by its place
+        self.hidden_envs: set[int] = set()
+        self.twin: Document | None = None  # an independent twin, to compare with
+
+    @property
+    def labels(self) -> Labels | None:
+        """Whose each step was: found out, or else as the source itself says."""
+        if self.analysis is not None:
+            return self.analysis.labels
+        return self.recording.labels
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong with it, worst first; empty while nobody has looked."""
+        return self.analysis.findings if self.analysis is not None else []
+
+    @property
+    def chosen_finding(self) -> Finding | None:
+        """The finding that is looked at."""
+        findings, at = self.findings, self.finding
+        return findings[at] if at is not None and at < len(findings) else None
+
+    @property
+    def shown_envs(self) -> tuple[int, ...]:
+        """The environments that are shown, ascending; none while they are unknown."""
+        if self.analysis is None:
+            return ()
+        return tuple(e for e in self.analysis.environments if e not in self.hidden_envs)
 
     @property
     def recording(self) -> Recording:
@@ -165,6 +203,35 @@ class Document:
             self.plots = list(dict.fromkeys(refs))
             self.plots_changed.emit()
 
+    def set_analysing(self, share: float | None, error: str = "") -> None:
+        """Say how far the analysis is, 0 to 1, or that none runs, and why not."""
+        if (share, error) != (self.analysing, self.analysis_error):
+            self.analysing, self.analysis_error = share, error
+            self.analysing_changed.emit()
+
+    def set_analysis(self, analysis: Analysis | None) -> None:
+        """Take in what was found out; tells `analysed`.
+
+        The finding and the environment that are looked at stay so if they are still
+        there.
+        """
+        chosen = self.chosen_finding
+        self.analysis = analysis
+        self.finding = None
+        if chosen is not None:
+            places = [f for f, found in enumerate(self.findings) if found == chosen]
+            self.finding = places[0] if places else None
+        known = analysis.environments if analysis is not None else ()
+        if self.focus is not None and self.focus not in known:
+            self.focus = None
+        self.analysed.emit()
+
+    def set_hidden_envs(self, hidden: set[int]) -> None:
+        """Show all environments but these."""
+        if hidden != self.hidden_envs:
+            self.hidden_envs = set(hidden)
+            self.hidden_envs_changed.emit()
+
     def set_bookmarks(self, bookmarks: list[Bookmark]) -> None:
         """Replace the bookmarks, sorted by row."""
         self.bookmarks = sorted(bookmarks, key=lambda b: (b.row, b.name))
@@ -178,6 +245,8 @@ class Session:
     removed = Signal(Document)
     active_changed = Signal(object)  # the Document, or None
     selection_changed = Signal()
+    focus_changed = Signal()  # which environment of the active document is looked at
+    finding_changed = Signal()  # which finding of it
     messaged = Signal(Message)
     theme_changed = Signal(str)  # "dark" or "light"
 
@@ -192,6 +261,7 @@ class Session:
         """Take in a document and make it the active one, unless told not to."""
         self.documents.append(document)
         document.grown.connect(self._on_grown)
+        document.analysed.connect(self._on_analysed)
         self.added.emit(document)
         if activate:
             self.activate(document)
@@ -203,6 +273,7 @@ class Session:
         at = self.documents.index(document)
         self.documents.remove(document)
         document.grown.disconnect(self._on_grown)
+        document.analysed.disconnect(self._on_analysed)
         self.removed.emit(document)
         if self.active is document:
             left = self.documents
@@ -217,7 +288,7 @@ class Session:
         if document is None:
             self.clock.set_axes([], keep_cursor=False)
         else:
-            self.clock.set_axes(axes_of(document.recording), keep_cursor=False)
+            self.clock.set_axes(axes_of(document), keep_cursor=False)
             self.clock.seek(document.cursor)
         self.active = document
         self.active_changed.emit(document)
@@ -232,6 +303,35 @@ class Session:
             document.selection = Selection(actor, field)
             self.selection_changed.emit()
 
+    def focus(self, env: int | None) -> None:
+        """Look at one environment of the active document, or (None) at the scene."""
+        document = self.active
+        if document is not None and env != document.focus:
+            document.focus = env
+            self.clock.set_axes(axes_of(document))
+            self.focus_changed.emit()
+
+    def show_finding(self, at: int | None) -> None:
+        """Look at a finding of the active document: its environment, its native step.
+
+        None looks at no finding any more, and leaves the rest as it is.
+        """
+        document = self.active
+        if document is None or (at is not None and at >= len(document.findings)):
+            return
+        changed = at != document.finding
+        document.finding = at
+        finding = document.chosen_finding
+        if finding is not None:
+            self.clock.pause()
+            if finding.env is not None and _several(document):
+                self.focus(finding.env)
+            row = row_of(finding)
+            if row is not None:
+                self.clock.seek(row)
+        if changed:
+            self.finding_changed.emit()
+
     def say(self, level: MessageLevel, text: str, details: str = "") -> None:
         """Show one line in the message bar."""
         self.messaged.emit(Message(level, text, details))
@@ -245,21 +345,53 @@ class Session:
     def _on_grown(self, rows: int) -> None:
         document = self.active
         if document is not None and document.rows != self.clock.state.rows:
-            self.clock.set_axes(axes_of(document.recording))
+            self.clock.set_axes(axes_of(document))
+
+    def _on_analysed(self) -> None:
+        document = self.active
+        if document is not None:
+            self.clock.set_axes(axes_of(document))
 
     def _remember_cursor(self) -> None:
         if self.active is not None:
             self.active.cursor = self.clock.row
 
 
-def axes_of(recording: Recording) -> list[TimeAxis]:
-    """The times that a recording can be played over; the usual one first."""
-    steps = recording.steps
+def axes_of(document: Document) -> list[TimeAxis]:
+    """The times that a document can be played over; the usual one first.
+
+    The control time is that of the environment that is looked at or, without one, of
+    each step's own environment.
+    """
+    steps, analysis = document.recording.steps, document.analysis
+    rows = len(steps)
     axes = []
     if _known(steps.h_s):
         axes.append(TimeAxis.recording(steps.time_s, steps.h_s))
+    scene_s, control_s = steps.scene_time_s, None
+    if analysis is not None:
+        if not _known(scene_s):
+            scene_s = _padded(analysis.attribution.scene_time_s, rows)
+        control_s = _padded(analysis.control_s, rows)
+    found = [scene_axis(scene_s, steps.h_s)]
+    if control_s is not None and analysis is not None:
+        focus = document.focus
+        own = analysis.rows_of(focus) if focus is not None else None
+        found.append(control_axis(control_s, steps.h_s, own))
+    axes += [axis for axis in found if axis is not None]
     axes.append(TimeAxis.native(steps.h_s))
     return axes
+
+
+def _several(document: Document) -> bool:
+    return document.analysis is not None and document.analysis.shared
+
+
+def _padded(values: Array, rows: int) -> Array:
+    """As many rows as there are; those that nobody has looked at yet are NaN."""
+    if len(values) >= rows:
+        return values[:rows]
+    return np.concatenate([values, np.full(rows - len(values), np.nan)])
 
 
 def _known(values: Array) -> bool:

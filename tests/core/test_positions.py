@@ -44,7 +44,7 @@ positions: st.SearchStrategy[Position] = st.one_of(
         ChunkPosition, whole, whole, whole, whole, whole, st.one_of(st.none(), whole)
     ),
     whole.map(EventPosition),
-    whole.map(FindingPosition),
+    st.integers(1, 10**18 - 1).map(FindingPosition),
 )
 
 

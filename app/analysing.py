@@ -1,0 +1,205 @@
+"""Every document is attributed and audited in the background as it opens.
+
+While a long recording is still being indexed, what is there is attributed each time
+that it has doubled; the audit comes when all is there. All of the methods belong to the
+GUI thread, the work does not.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from psygnal import Signal
+
+from isoscope.core.analysis import Analyser, audited
+from isoscope.core.errors import CancelledError
+from isoscope.core.isolation.context import Examined
+from isoscope.widgets.session import Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.app.workers import Job, Workers
+    from isoscope.core.analysis import Analysis
+    from isoscope.widgets.session import Document, Session
+
+FIRST_ROWS = 4096  # fewer are not worth an answer before all is there
+FIRST_AFTER_S = 1.5  # so long indexing has the processor for itself
+STOPPED = "stopped"
+
+
+class Analysing:
+    """Runs the analysis of each document of a session, one at a time for each.
+
+    Parameters
+    ----------
+    session
+        Whose documents are analysed.
+    workers
+        Where the work is done.
+    tell
+        Called with an unexpected error and what was being done; gives its one line.
+
+    Attributes
+    ----------
+    ended
+        Tells that the analysis of a document came to an end, good or not.
+    """
+
+    ended = Signal(object)
+
+    def __init__(
+        self,
+        session: Session,
+        workers: Workers,
+        tell: Callable[[BaseException, str], str],
+    ) -> None:
+        self.session = session
+        self.workers = workers
+        self._tell = tell
+        self._analysers: dict[Document, Analyser] = {}
+        self._jobs: dict[Document, Job[Analysis]] = {}
+        self._again: set[Document] = set()  # to be begun anew when the job ends
+        self._since: dict[Document, float] = {}
+        session.added.connect(self._added)
+        session.removed.connect(self._removed)
+
+    @property
+    def busy(self) -> bool:
+        """Whether any analysis has still to say how it ended."""
+        return bool(self._jobs)
+
+    def running(self, document: Document) -> bool:
+        """Whether the document is being analysed."""
+        return document in self._jobs
+
+    def waits(self, document: Document) -> bool:
+        """Whether an answer for all of the document is still to come."""
+        return self.running(document) or document.phase in (
+            Phase.OPENING,
+            Phase.INDEXING,
+        )
+
+    # -- documents --------------------------------------------------------------------
+
+    def _added(self, document: Document) -> None:
+        self._since[document] = time.monotonic()
+        document.phase_changed.connect(self._on_phase)
+        document.grown.connect(self._on_grown)
+        if document.phase in (Phase.READY, Phase.STOPPED):
+            self.start(document)
+
+    def _removed(self, document: Document) -> None:
+        document.phase_changed.disconnect(self._on_phase, missing_ok=True)
+        document.grown.disconnect(self._on_grown, missing_ok=True)
+        job = self._jobs.pop(document, None)
+        if job is not None:
+            job.drop()
+        self._analysers.pop(document, None)
+        self._since.pop(document, None)
+        self._again.discard(document)
+        for other in self.session.documents:
+            if other.twin is document:
+                self.use_twin(other, None)
+
+    def _on_phase(self, document: Document) -> None:
+        if document.phase in (Phase.READY, Phase.STOPPED):
+            self.start(document)
+
+    def _on_grown(self, _rows: int) -> None:
+        now = time.monotonic()
+        for document in self.session.documents:
+            if document.phase is not Phase.INDEXING or self.running(document):
+                continue
+            rows = len(document.source.recording)
+            known = document.analysis.rows if document.analysis is not None else 0
+            if document.analysis_error or rows < max(FIRST_ROWS, 2 * known):
+                continue
+            if now - self._since[document] > FIRST_AFTER_S:
+                self._begin(document, complete=False)
+
+    # -- jobs -------------------------------------------------------------------------
+
+    def start(self, document: Document) -> None:
+        """Attribute and audit all that there is; again, if that has been done."""
+        if self.running(document):
+            self._again.add(document)
+        elif len(document.source.recording):
+            self._begin(document, complete=True)
+
+    def cancel(self, document: Document) -> None:
+        """Stop; what was known before stays."""
+        self._again.discard(document)
+        job = self._jobs.get(document)
+        if job is not None:
+            job.cancel()
+
+    def use_twin(self, document: Document, twin: Document | None) -> None:
+        """Compare a document with an independent twin, or with none any more."""
+        if twin is document or twin is document.twin:
+            return
+        document.twin = twin
+        if document.analysis is not None and document.analysis.audit is not None:
+            self.start(document)
+
+    def _begin(self, document: Document, *, complete: bool) -> None:
+        recording = document.source.recording
+        analyser = self._analysers.setdefault(document, Analyser(recording))
+        known, reference = document.analysis, _reference(document)
+
+        def work(job: Job[Analysis]) -> Analysis:
+            if complete and known is not None and known.rows == len(recording):
+                return audited(known, recording, reference)
+            return analyser.run(
+                job.progress, job.cancelled, complete=complete, reference=reference
+            )
+
+        def done(analysis: Analysis) -> None:
+            self._end(document)
+            document.set_analysis(analysis)
+            if complete:
+                self._analysers.pop(document, None)  # it holds states no longer needed
+                self._compare_again(document)
+            self.ended.emit(document)
+
+        def failed(error: BaseException) -> None:
+            again = self._end(document)
+            if isinstance(error, CancelledError):
+                text = STOPPED
+            else:
+                text = self._tell(error, f"analysing {document.name}")
+            if not again:
+                document.set_analysing(None, text)
+            self.ended.emit(document)
+
+        def progress(rows: int, total: int) -> None:
+            if complete:
+                document.set_analysing(rows / total if total else 0.0)
+
+        self._jobs[document] = self.workers.start(work, done, failed, progress)
+        if complete:
+            document.set_analysing(0.0)
+
+    def _compare_again(self, twin: Document) -> None:
+        for document in self.session.documents:
+            if document.twin is twin:
+                self.start(document)
+
+    def _end(self, document: Document) -> bool:
+        """Forget the job; whether another one was begun in its place."""
+        del self._jobs[document]
+        again = document in self._again
+        self._again.discard(document)
+        if again:
+            self._begin(document, complete=True)
+        else:
+            document.set_analysing(None)
+        return again
+
+
+def _reference(document: Document) -> Examined | None:
+    twin = document.twin
+    if twin is None or twin.analysis is None:
+        return None
+    return Examined(twin.recording, twin.analysis.attribution)

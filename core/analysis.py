@@ -1,0 +1,214 @@
+"""Everything found out about one recording: whose its steps were, and what is wrong.
+
+An `Analyser` keeps up with a recording that grows, and an `Analysis` is one frozen
+answer for the rows that it covers; views and commands look at nothing else. No Qt.
+
+Axis order: time first. Environments, native steps and substeps count from 0, episodes
+and control steps from 1.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.attribution.attributor import Attributor
+from isoscope.core.controltime import control_time_s
+from isoscope.core.errors import CancelledError
+from isoscope.core.isolation.audit import audit
+from isoscope.core.isolation.context import Context, Examined
+
+if TYPE_CHECKING:
+    from isoscope.core.attribution.result import Attribution
+    from isoscope.core.isolation.findings import Audit, Finding
+    from isoscope.core.recording.model import Labels, Recording
+    from isoscope.core.recording.source import Cancel, Progress
+    from isoscope.core.recording.tracks import Array, Int64Array
+
+NO_ROWS: Int64Array = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Seconds that each part took; NaN for one that did not run."""
+
+    attribution_s: float
+    audit_s: float = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """What was found out about the first rows of a recording.
+
+    Attributes
+    ----------
+    rows
+        Native steps that it covers; a recording that grows may have more by now.
+    attribution
+        Whose each step was.
+    control_s
+        float64 [rows]: the control time of the step's own environment since its reset;
+        NaN where its control step is unknown.
+    audit
+        The findings; None while the recording still grows.
+    reference
+        What the independent twin is called that the audit compared with, or empty.
+    timings
+        How long it took.
+    """
+
+    rows: int
+    attribution: Attribution
+    control_s: Array
+    audit: Audit | None
+    reference: str
+    timings: Timings
+
+    @property
+    def labels(self) -> Labels:
+        """Environment, episode, control step, substep, kind of every row."""
+        return self.attribution.labels
+
+    @property
+    def shared(self) -> bool:
+        """Whether several environments step the scene in turn."""
+        return len(self.environments) > 1
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Worst first; empty while there is no audit."""
+        return self.audit.findings if self.audit is not None else []
+
+    @cached_property
+    def _own(self) -> dict[int, Int64Array]:
+        env = self.labels.env
+        # int16 sorts in linear time; more environments than that are sorted as they are
+        small = env.astype(np.int16) if len(env) and env.max() < 2**15 else env
+        order = np.argsort(small, kind="stable").astype(np.int64)
+        grouped = env[order]
+        cuts = np.flatnonzero(np.diff(grouped)) + 1
+        parts = np.split(order, cuts) if len(order) else []
+        return {int(env[rows[0]]): rows for rows in parts if env[rows[0]] >= 0}
+
+    @cached_property
+    def environments(self) -> tuple[int, ...]:
+        """The environments that have a step, ascending."""
+        return tuple(sorted(self._own))
+
+    def rows_of(self, env: int) -> Int64Array:
+        """int64 [n]: the native steps of one environment, ascending; empty if none."""
+        return self._own.get(env, NO_ROWS)
+
+    def last_row(self, env: int, row: int) -> int:
+        """The last native step of an environment at or before `row`; -1 if none."""
+        own = self.rows_of(env)
+        at = int(np.searchsorted(own, row, "right")) - 1
+        return int(own[at]) if at >= 0 else -1
+
+    def next_row(self, env: int, row: int) -> int:
+        """The first native step of an environment after `row`; -1 if none."""
+        own = self.rows_of(env)
+        at = int(np.searchsorted(own, row, "right"))
+        return int(own[at]) if at < len(own) else -1
+
+    def owner(self, row: int) -> int:
+        """Whose native step a row is; -1 where unknown or not covered."""
+        return int(self.labels.env[row]) if 0 <= row < self.rows else -1
+
+    def findings_of(self, env: int) -> list[Finding]:
+        """The findings that are about an environment, or that reached it."""
+        return [
+            finding
+            for finding in self.findings
+            if finding.env == env or any(a.env == env for a in finding.affected)
+        ]
+
+    def prepare(self) -> None:
+        """Work out now what is otherwise worked out when it is first asked for."""
+        _ = self.environments
+
+
+class Analyser:
+    """Attributes and audits one recording, which may grow.
+
+    Parameters
+    ----------
+    recording
+        Whose rows only ever grow; read from the thread that calls.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self._attributor = Attributor(recording)
+        self._spent_s = 0.0
+
+    def run(
+        self,
+        progress: Progress | None = None,
+        cancelled: Cancel | None = None,
+        *,
+        complete: bool = True,
+        reference: Examined | None = None,
+    ) -> Analysis:
+        """Take in the rows that have come since, and say what is known now.
+
+        Parameters
+        ----------
+        progress
+            Told native steps (done, in all).
+        cancelled
+            Asked between blocks; the rows taken in until then stay.
+        complete
+            Whether no more rows come, so that the audit can say what is wrong.
+        reference
+            An independent twin to compare with.
+
+        Raises
+        ------
+        CancelledError
+            If `cancelled` said so.
+        """
+        begin = time.perf_counter()
+        try:
+            rows = self._attributor.update(
+                progress=progress, cancelled=cancelled, upto=len(self.recording)
+            )
+        finally:
+            self._spent_s += time.perf_counter() - begin
+        begin = time.perf_counter()
+        attribution = self._attributor.result()
+        h_s = self.recording.steps.h_s[:rows]
+        control_s = control_time_s(attribution.labels, h_s, attribution.substeps)
+        spent = self._spent_s + time.perf_counter() - begin
+        found = Analysis(rows, attribution, control_s, None, "", Timings(spent))
+        found.prepare()
+        if not complete:
+            return found
+        if cancelled is not None and cancelled():
+            raise CancelledError(f"auditing {self.recording.name} was stopped")
+        return audited(found, self.recording, reference)
+
+
+def audited(
+    analysis: Analysis, recording: Recording, reference: Examined | None = None
+) -> Analysis:
+    """The same attribution with its findings, perhaps against an independent twin."""
+    begin = time.perf_counter()
+    subject = Examined(recording, analysis.attribution)
+    found = audit(Context(subject, reference))
+    spent = Timings(analysis.timings.attribution_s, time.perf_counter() - begin)
+    named = reference.recording.name if reference is not None else ""
+    made = Analysis(
+        analysis.rows,
+        analysis.attribution,
+        analysis.control_s,
+        found,
+        named,
+        spent,
+    )
+    made.prepare()
+    return made
