@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
     QMenu,
-    QTabBar,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -242,17 +241,13 @@ class DockArea(QMainWindow):
     # -- tabs ------------------------------------------------------------------------
 
     def event(self, event: QEvent) -> bool:
-        """Qt makes its tab bars as needed; the titles stand in for them."""
+        """Panels may have come to lie upon each other."""
         handled = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self._tell_tabs()
         return handled
 
     def _tell_tabs(self) -> None:
-        for bar in self.findChildren(
-            QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly
-        ):
-            bar.setObjectName("hidden_tabs")
         for key, dock in self.docks.items():
             together = [
                 d for d in self.tabifiedDockWidgets(dock) if isinstance(d, Dock)
