@@ -28,7 +28,7 @@ from isoscope.app.window.menus import build_menus, fill_layouts, fill_when_opene
 from isoscope.app.window.missing import MissingPanel
 from isoscope.app.window.view_link import show_link
 from isoscope.app.window.wiring import show_problems, wire_panels
-from isoscope.core.errors import IsoscopeError
+from isoscope.core.errors import IsoscopeError, one_line
 from isoscope.widgets.keys import ACTIONS, BY_ID
 from isoscope.widgets.keys_page import key_text
 from isoscope.widgets.theme import tokens
@@ -112,8 +112,9 @@ class Window(QMainWindow):
     def _make_panel(self, key: str, where: str) -> Panel:
         try:
             return make_panel(key, self.session, where)
-        except IsoscopeError as error:
-            return MissingPanel(key, str(error), self.session)
+        except (IsoscopeError, ModuleNotFoundError) as error:
+            why = f"the {key} panel can't be shown: {one_line(error)}"
+            return MissingPanel(key, why, self.session)
 
     def _fill_header(self) -> None:
         header = self.frame.header
