@@ -24,9 +24,13 @@ from isoscope.widgets.session import Bookmark, Document, Phase, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from isoscope.app.settings import Settings
     from isoscope.app.workers import Job, Workers
+
+    # What to do with a document once it is there.
+    Then: TypeAlias = Callable[[Document], None]
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +51,7 @@ class Workspace:
         self.workers = workers
         self.settings = settings
         self.opening: dict[Path, Job[Opened]] = {}
+        self._after: dict[Path, list[tuple[str, Then | None]]] = {}
         self._indexing: dict[Document, Job[None]] = {}
         self._keys: dict[Document, str] = {}  # under which bookmarks are kept
         self.analysing = Analysing(session, workers, self._tell)
@@ -61,7 +66,7 @@ class Workspace:
         self,
         path: str | Path,
         at: str = "",
-        then: Callable[[Document], None] | None = None,
+        then: Then | None = None,
     ) -> None:
         """Open a recording, or look at it if it is open.
 
@@ -78,37 +83,42 @@ class Workspace:
         known = self.find(path)
         if known is not None and known.phase is not Phase.FAILED:
             self.session.activate(known)
-            self.go_to(known, at)
-            if then is not None:
-                then(known)
-            return
+            self._arrived(known, at, then)
+        else:
+            self._open(path, at, then, known)
+
+    def _open(
+        self, path: Path, at: str, then: Then | None, replaced: Document | None
+    ) -> None:
+        """Open a file, in the place of a document that it was before."""
+        self._after.setdefault(path, []).append((at, then))
         if path in self.opening:
             return
 
         def done(opened: Opened) -> None:
-            self._ended(path, known)
-            document = self._take_in(opened)
+            ended(self._take_in(opened))
             self.settings.add_recent(path)
-            self.go_to(document, at)
-            if then is not None:
-                then(document)
 
         def failed(error: BaseException) -> None:
-            self._ended(path, known)
-            document = self._take_in_failed(path, error)
-            if then is not None:
-                then(document)
+            ended(self._take_in_failed(path, error, replaced))
+
+        def ended(document: Document) -> None:
+            del self.opening[path]
+            if replaced is not None:
+                self.close(replaced)
+            for position, call in self._after.pop(path):
+                self._arrived(document, position, call)
+            self.opening_changed.emit()
 
         self.opening[path] = self.workers.start(
             lambda job: first_look(path), done, failed, quick=True
         )
         self.opening_changed.emit()
 
-    def _ended(self, path: Path, replaced: Document | None) -> None:
-        self.opening.pop(path, None)
-        if replaced is not None:
-            self.close(replaced)
-        self.opening_changed.emit()
+    def _arrived(self, document: Document, at: str, then: Then | None) -> None:
+        self.go_to(document, at)
+        if then is not None:
+            then(document)
 
     def _take_in(self, opened: Opened) -> Document:
         document = Document(opened.source, opened.preview)
@@ -119,12 +129,15 @@ class Workspace:
         self._index(document)
         return document
 
-    def _take_in_failed(self, path: Path, error: BaseException) -> Document:
+    def _take_in_failed(
+        self, path: Path, error: BaseException, replaced: Document | None
+    ) -> Document:
         text = self._tell(error, f"opening {path}")
         document = Document(NoSource(path, text))
         document.phase, document.error = Phase.FAILED, text
         # What is looked at stays in view.
-        self.session.add(document, activate=self.session.active is None)
+        active = self.session.active
+        self.session.add(document, activate=active is None or active is replaced)
         self.settings.drop_recent(path)
         return document
 
@@ -226,9 +239,7 @@ class Workspace:
                 self.session.select(document.selection.actor, document.selection.field)
 
         at = f"native:{document.cursor}" if document.cursor else ""
-        carried = carry_over if document.rows else None
-        self.close(document)
-        self.open(path, at, carried)
+        self._open(path, at, carry_over if document.rows else None, document)
 
     def close(self, document: Document) -> None:
         """Let a document go."""

@@ -279,6 +279,8 @@ class Window(QMainWindow):
         self._show_sentence()
 
     def _on_active(self, document: Document | None) -> None:
+        if document is not None:
+            self.frame.show_start(False)
         name = f"{document.name} — " if document is not None else ""
         self.setWindowTitle(f"{name}Isoscope")
         self._enable()
