@@ -39,9 +39,8 @@ def _plain(name: str) -> type[Plain]:
     return Named
 
 
-Sources, Scene, Timeline, Signals, Inspector = map(
-    _plain, ("sources", "scene", "timeline", "signals", "inspector")
-)
+for _key in PANELS:
+    globals()[_key.capitalize()] = _plain(_key)
 
 ALL = {key: f"{__name__}:{key.capitalize()}" for key in PANELS}
 # The transport drives the clock, so it is always the real one.

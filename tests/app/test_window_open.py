@@ -339,3 +339,35 @@ def test_enter_presses_the_button_that_has_the_focus(window):
     window.frame.header.brand.setFocus()
     QTest.keyClick(window.windowHandle(), Qt.Key.Key_Return)
     assert window.frame.starting
+
+
+def test_reading_the_only_recording_again_does_not_lead_to_the_start_page(
+    window, tmp_path, recordings
+):
+    window.actions_by_id["file.reload"].trigger()
+    assert not window.frame.starting
+    settle(window)
+    assert not window.frame.starting
+    window.actions_by_id["file.close"].trigger()
+    assert window.frame.starting
+    window.open_files([tmp_path / "late.h5"])
+    settle(window)
+    assert window.session.active.phase is Phase.FAILED
+    assert not window.frame.starting
+    (tmp_path / "late.h5").write_bytes((recordings / "no_state.h5").read_bytes())
+    window.actions_by_id["file.reload"].trigger()
+    settle(window)
+    assert [d.phase for d in window.session.documents] == [Phase.READY]
+    assert not window.frame.starting
+
+
+def test_a_file_asked_for_twice_is_opened_once_and_gone_to(make_window, recordings):
+    window = make_window()
+    path = recordings / "soft_body.h5"
+    heard = []
+    window.open_files([path], then=heard.append)
+    window.open_files([path], at="native:9", then=heard.append)
+    settle(window)
+    assert len(window.session.documents) == 1
+    assert heard == [window.session.active] * 2
+    assert window.session.clock.row == 9
