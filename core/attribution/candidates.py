@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # Neighbours on either side that are checked; the right one is among the nearest.
 REACH = 24
-# A column that varies less than this many times its rounding counts for little.
-USEFUL_SPREAD = 1e3
+# Columns that tell states apart this many times worse than the best one don't count.
+USEFUL = 100.0
 SLACK_EPS = 64 * float(np.finfo(np.float64).eps)
 TAIL = 1e-4  # weight of a deviation beyond what rounding explains
 
@@ -108,55 +108,170 @@ def search(
     nodes = Nodes(
         np.concatenate([kept.rows, rows[has_end]]), np.vstack([old, ends[has_end]])
     )
-    weights = _weights(nodes.ends, moved[has_start], motion.loose[has_start])
+    weights = _weights(nodes.ends, moved[has_start], motion.tight[has_start])
     place = _project(nodes.ends, weights)
     start_place = np.where(has_start, _project(ends - moved, weights), np.nan)
-    class_of, first, class_end, class_place = _classes(nodes, place)
-    entry_row, entry_class = _windows(
-        motion, ends, weights, start_place, class_place, has_start
+    known = _Classes.of(nodes, place)
+    look = _Look(motion, layout, ends, moved, weights, start_place, known)
+    # Nearly every start is found within the rounding of its velocity; only for the
+    # rest does it pay to look as far as the rounding of the state itself reaches.
+    pairs = look.pairs(has_start, motion.tight)
+    near = look.check(pairs, _behind(nodes, known, previous, has_start))
+    missing = has_start.copy()
+    missing[near.rows[near.tight]] = False
+    far = look.check(look.pairs(missing, motion.loose), near.only(missing))
+    found = near.only(~missing) + far
+    order = np.lexsort((-found.likelihood, found.rows))
+    counts = np.bincount(found.rows, minlength=len(motion))
+    return Matches(
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        found.classes[order].astype(np.int32),
+        found.tight[order],
+        found.likelihood[order],
+        found.distance_m[order],
+        nodes,
+        known.of_node,
+        place,
+        start_place,
     )
-    # The row before is a candidate whatever the projection says.
-    at = np.searchsorted(nodes.rows, previous)
-    at = np.minimum(at, len(nodes.rows) - 1) if len(nodes.rows) else at
-    known = has_start & (previous >= 0)
-    if len(nodes.rows):
-        known &= nodes.rows[at] == previous
-        entry_row = np.concatenate([entry_row, np.flatnonzero(known)])
-        entry_class = np.concatenate([entry_class, class_of[at[known]]])
-    # A class whose first member comes later can't have been there yet.
-    earlier = first[entry_class] < rows[entry_row]
-    key = entry_row[earlier] * max(len(first), 1) + entry_class[earlier]
-    key = np.unique(key)
-    entry_row, entry_class = np.divmod(key, max(len(first), 1))
-    return _check(
-        motion, layout, ends, moved, entry_row, entry_class, class_end
-    )._with(nodes, class_of, place, start_place)
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
-    """Matches without what was searched."""
+class _Entries:
+    """Pairs of a row of the block and a class, and how well they agree."""
 
-    offsets: Int64Array
-    classes: Array
+    rows: Int64Array
+    classes: Int64Array
     tight: BoolArray
     likelihood: Array
     distance_m: Array
 
-    def _with(
-        self, nodes: Nodes, class_of: Array, place: Array, start_place: Array
-    ) -> Matches:
-        return Matches(
-            self.offsets,
-            self.classes,
-            self.tight,
-            self.likelihood,
-            self.distance_m,
-            nodes,
-            class_of,
-            place,
-            start_place,
+    def only(self, rows: BoolArray) -> _Entries:
+        """The entries of these rows."""
+        keep = rows[self.rows]
+        return _Entries(*(getattr(self, name)[keep] for name in self.__slots__))
+
+    def __add__(self, other: _Entries) -> _Entries:
+        """These, and others."""
+        return _Entries(
+            *(
+                np.concatenate([getattr(self, name), getattr(other, name)])
+                for name in self.__slots__
+            )
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Classes:
+    """Equal states: the class of each node; first row, end and place of each class."""
+
+    of_node: Array
+    first: Int64Array
+    ends: Array
+    place: Array
+
+    @classmethod
+    def of(cls, nodes: Nodes, place: Array) -> _Classes:
+        """Group the nodes; the classes are numbered in the order of their places."""
+        if len(place) == 0:
+            none = np.zeros(0, np.int64)
+            return cls(none.astype(np.int32), none, nodes.ends, place)
+        order = np.argsort(place, kind="stable")
+        ascending = place[order]
+        fresh = np.ones(len(place), np.bool_)
+        same = np.flatnonzero(ascending[1:] == ascending[:-1]) + 1
+        if len(same):
+            here, before = nodes.ends[order[same]], nodes.ends[order[same - 1]]
+            equal = (here == before) | (np.isnan(here) & np.isnan(before))
+            fresh[same] = ~equal.all(axis=1)
+        of_node = np.empty(len(place), np.int32)
+        of_node[order] = np.cumsum(fresh) - 1
+        heads = order[fresh]
+        return cls(of_node, nodes.rows[heads], nodes.ends[heads], ascending[fresh])
+
+
+def _behind(
+    nodes: Nodes, known: _Classes, previous: Int64Array, has_start: BoolArray
+) -> tuple[Int64Array, Int64Array]:
+    """Each row with the class of the row before: a candidate wherever it lies."""
+    if not len(nodes.rows):
+        none = np.zeros(0, np.int64)
+        return none, none
+    at = np.minimum(np.searchsorted(nodes.rows, previous), len(nodes.rows) - 1)
+    there = has_start & (previous >= 0) & (nodes.rows[at] == previous)
+    return np.flatnonzero(there), known.of_node[at[there]].astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One block's starts, looked up among the classes."""
+
+    motion: Motion
+    layout: Layout
+    ends: Array
+    moved: Array
+    weights: Array
+    start_place: Array
+    known: _Classes
+
+    def pairs(self, rows: BoolArray, bound: Array) -> tuple[Int64Array, Int64Array]:
+        """Pairs of these rows and classes within `bound` [n, D] on the line."""
+        none = np.zeros(0, np.int64)
+        used = self.weights != 0
+        place = self.known.place
+        ask = np.flatnonzero(rows & np.isfinite(self.start_place))
+        if not used.any() or not len(place) or not len(ask):
+            return none, none
+        size = np.abs(self.weights[used])
+        width = bound[np.ix_(ask, used)] @ size
+        width = width + SLACK_EPS * (np.abs(self.ends[np.ix_(ask, used)]) @ size)
+        at = self.start_place[ask]
+        centre = np.searchsorted(place, at)
+        low = np.searchsorted(place, at - width, "left")
+        high = np.searchsorted(place, at + width, "right")
+        low = np.maximum(low, centre - REACH)
+        high = np.minimum(high, centre + REACH)
+        counts = np.maximum(high - low, 0)
+        begin = np.cumsum(counts) - counts
+        classes = np.arange(int(counts.sum())) - np.repeat(begin - low, counts)
+        return np.repeat(ask, counts), classes
+
+    def check(
+        self,
+        pairs: tuple[Int64Array, Int64Array],
+        more: tuple[Int64Array, Int64Array] | _Entries,
+    ) -> _Entries:
+        """Keep the pairs that agree in every column, and say how well."""
+        motion, known = self.motion, self.known
+        extra = (more.rows, more.classes) if isinstance(more, _Entries) else more
+        count = max(len(known.first), 1)
+        key = np.sort(
+            np.concatenate(
+                [pairs[0] * count + pairs[1], extra[0] * count + extra[1]]
+            )
+        )
+        key = key[np.concatenate([[True], key[1:] != key[:-1]])] if len(key) else key
+        rows, classes = np.divmod(key, count)
+        # A class whose first member comes later can't have been there yet.
+        earlier = known.first[classes] < rows + motion.start
+        rows, classes = rows[earlier], classes[earlier]
+        off = np.abs((self.ends[rows] - known.ends[classes]) - self.moved[rows])
+        unknown = ~np.isfinite(off)
+        metres = self.layout.metres
+        some = ~unknown[:, metres].all(axis=1)
+        tight = some & ((off <= motion.tight[rows]) | unknown).all(axis=1)
+        loose = some & ((off <= motion.loose[rows]) | unknown).all(axis=1)
+        best = np.zeros(len(motion), np.bool_)
+        best[rows[tight]] = True
+        keep = tight | (loose & ~best[rows])
+        rows, classes, tight = rows[keep], classes[keep], tight[keep]
+        off = np.where(unknown, 0.0, off)[keep][:, metres]
+        allowed = np.where(tight[:, None], motion.tight[rows], motion.loose[rows] / 2)
+        unit = off / allowed[:, metres]
+        density = np.maximum(1 - (unit / 1.5) ** 2, 0.0) + TAIL
+        likelihood = np.log(density).sum(axis=1)
+        distance = off.max(axis=1, initial=0.0)
+        return _Entries(rows, classes, tight, likelihood, distance)
 
 
 def _widen(ends: Array, columns: int) -> Array:
@@ -168,21 +283,23 @@ def _widen(ends: Array, columns: int) -> Array:
     return out
 
 
-def _weights(ends: Array, moved: Array, loose: Array) -> Array:
-    """Weights [D] of the projection: each useful column counts about the same."""
+def _weights(ends: Array, moved: Array, bound: Array) -> Array:
+    """Weights [D] of the projection: the columns that tell states apart best."""
     columns = ends.shape[1]
+    weights = np.zeros(columns)
     if len(ends) == 0 or len(moved) == 0:
-        return np.zeros(columns)
+        return weights
     # Only columns that every state has can be compared along one line.
     whole = np.isfinite(ends).all(axis=0) & np.isfinite(moved).all(axis=0)
-    weights = np.zeros(columns)
-    if not whole.any():
-        return weights
-    spread = ends[:, whole].std(axis=0)
-    noise = np.median(loose[:, whole], axis=0)
-    mixed = np.random.default_rng(20).uniform(0.5, 1.0, columns)[whole]
-    mixed *= np.where(np.arange(len(mixed)) % 2, 1.0, -1.0)
-    weights[whole] = mixed / np.maximum(spread, USEFUL_SPREAD * noise)
+    spread = np.zeros(columns)
+    spread[whole] = ends[:, whole].std(axis=0)
+    noise = np.full(columns, np.inf)
+    noise[whole] = np.quantile(bound[:, whole], 0.9, axis=0)
+    clear = spread / np.maximum(noise, SLACK_EPS)
+    useful = whole & (spread > 0) & (clear >= clear.max() / USEFUL)
+    mixed = np.random.default_rng(20).uniform(0.5, 1.0, columns)
+    mixed *= np.where(np.arange(columns) % 2, 1.0, -1.0)
+    weights[useful] = mixed[useful] / spread[useful]
     return weights
 
 
@@ -190,105 +307,3 @@ def _project(states: Array, weights: Array) -> Array:
     """Place [n] of each state on the line."""
     used = weights != 0
     return states[:, used] @ weights[used]
-
-
-def _classes(nodes: Nodes, place: Array) -> tuple[Array, Array, Array, Array]:
-    """Group equal states.
-
-    Returns
-    -------
-    class_of
-        int32 [k].
-    first
-        int64 [c]: first row of each class.
-    ends, places
-        Of each class; places ascend.
-    """
-    count = len(place)
-    if count == 0:
-        none = np.zeros(0)
-        return np.zeros(0, np.int32), np.zeros(0, np.int64), nodes.ends, none
-    order = np.argsort(place, kind="stable")
-    sorted_place = place[order]
-    fresh = np.ones(count, np.bool_)
-    same = np.flatnonzero(sorted_place[1:] == sorted_place[:-1]) + 1
-    if len(same):
-        here, before = nodes.ends[order[same]], nodes.ends[order[same - 1]]
-        equal = (here == before) | (np.isnan(here) & np.isnan(before))
-        fresh[same] = ~equal.all(axis=1)
-    ids = np.cumsum(fresh) - 1
-    class_of = np.empty(count, np.int32)
-    class_of[order] = ids
-    heads = order[fresh]
-    return class_of, nodes.rows[heads], nodes.ends[heads], sorted_place[fresh]
-
-
-def _windows(
-    motion: Motion,
-    ends: Array,
-    weights: Array,
-    start_place: Array,
-    class_place: Array,
-    has_start: BoolArray,
-) -> tuple[Int64Array, Int64Array]:
-    """Pairs (row, class) that lie within the rounding of each other on the line."""
-    none = np.zeros(0, np.int64)
-    if not weights.any() or len(class_place) == 0:
-        return none, none
-    used = weights != 0
-    size = np.abs(weights[used])
-    width = motion.loose[:, used] @ size
-    width = width + SLACK_EPS * (np.abs(ends[:, used]) @ size)
-    ask = np.flatnonzero(has_start & np.isfinite(width) & np.isfinite(start_place))
-    at, reach = start_place[ask], width[ask]
-    centre = np.searchsorted(class_place, at)
-    low = np.searchsorted(class_place, at - reach, "left")
-    high = np.searchsorted(class_place, at + reach, "right")
-    low = np.maximum(low, centre - REACH)
-    high = np.minimum(high, centre + REACH)
-    counts = np.maximum(high - low, 0)
-    entry_row = np.repeat(ask, counts)
-    begin = np.cumsum(counts) - counts
-    entry_class = np.arange(len(entry_row)) - np.repeat(begin - low, counts)
-    return entry_row.astype(np.int64), entry_class.astype(np.int64)
-
-
-def _check(
-    motion: Motion,
-    layout: Layout,
-    ends: Array,
-    moved: Array,
-    entry_row: Int64Array,
-    entry_class: Int64Array,
-    class_end: Array,
-) -> _Checked:
-    """Keep the pairs that agree in every column, and say how well."""
-    off = np.abs((ends[entry_row] - class_end[entry_class]) - moved[entry_row])
-    known = np.isfinite(off)
-    metres = layout.metres
-    some = (known & metres).any(axis=1) if len(metres) else known.any(axis=1)
-    unit = off / motion.tight[entry_row]
-    tight = some & (~known | (unit <= 1)).all(axis=1)
-    loose = some & (~known | (off <= motion.loose[entry_row])).all(axis=1)
-    rows = len(motion)
-    has_tight = np.zeros(rows, np.bool_)
-    has_tight[entry_row[tight]] = True
-    keep = tight | (loose & ~has_tight[entry_row])
-    place = off[:, metres]
-    distance = np.where(known[:, metres], place, 0.0)[keep].max(axis=1, initial=0.0)
-    unit = np.where(
-        tight[keep, None], unit[keep], 2 * off[keep] / motion.loose[entry_row[keep]]
-    )[:, metres]
-    density = np.maximum(1 - (unit / 1.5) ** 2, 0.0) + TAIL
-    likelihood = np.where(np.isfinite(unit), np.log(density), 0.0).sum(axis=1)
-    entry_row, entry_class, tight = entry_row[keep], entry_class[keep], tight[keep]
-    order = np.lexsort((-likelihood, entry_row))
-    counts = np.bincount(entry_row, minlength=rows)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return _Checked(
-        offsets,
-        entry_class[order].astype(np.int32),
-        tight[order],
-        likelihood[order],
-        distance[order],
-    )

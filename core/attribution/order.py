@@ -198,29 +198,32 @@ def _rounds(
     offset: int,
     needed: float,
 ) -> list[int] | None:
-    out = list(env_of)
+    changed: dict[int, int] = {}
     whole = switched = 0
     for begin in range(offset - envs, len(turns), envs):
         low, high = max(begin, 0), min(begin + envs, len(turns))
         seen: set[int] = set()
         doubt: list[int] = []
         for k in range(low, high):
-            if out[k] >= 0 and out[k] not in seen:
-                seen.add(out[k])
-            elif out[k] >= 0 and not turns[k].soft:
+            env = env_of[k]
+            if env >= 0 and env not in seen:
+                seen.add(env)
+            elif env >= 0 and not turns[k].soft:
                 return None
             else:
-                switched += out[k] >= 0
-                out[k] = -1
+                switched += env >= 0
+                changed[k] = -1
                 doubt.append(k)
         if high - low < envs:
             continue
         whole += not doubt
-        missing = set(range(envs)) - seen
-        if len(doubt) == 1 and len(missing) == 1:
-            out[doubt[0]] = missing.pop()
+        if len(doubt) == 1 and len(seen) == envs - 1:
+            changed[doubt[0]] = next(e for e in range(envs) if e not in seen)
     # The chance that a whole round has everybody once: envs! / envs**envs.
     each = envs * log(envs) - lgamma(envs + 1)
     if whole * each < needed or switched > _few(whole):
         return None
+    out = list(env_of)
+    for k, env in changed.items():
+        out[k] = env
     return out

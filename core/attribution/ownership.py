@@ -18,7 +18,6 @@ What remains open keeps an environment number of its own and is not linked.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import exp
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +27,7 @@ from isoscope.core.attribution.lineages import Birth, Rewind
 if TYPE_CHECKING:
     from isoscope.core.attribution.lineages import Lineage
     from isoscope.core.attribution.segments import Chains
-    from isoscope.core.recording.tracks import Int64Array
+    from isoscope.core.recording.tracks import Array, Int64Array
 
 # Below this chance of a pause as long as an environment's silence, it has ended.
 UNLIKELY_PAUSE = 1e-3
@@ -109,15 +108,17 @@ class Pauses:
         self.longest = int(self.sorted[-1]) if len(rows) else 0
         self.mean = float(self.sorted.mean()) if len(rows) else 1.0
 
-    def chance(self, rows: int) -> float:
-        """Chance of a pause of at least so many native steps.
+    def chance(self, rows: Int64Array) -> Array:
+        """Chance [n] of a pause of at least so many native steps [n].
 
         As often as seen; beyond the longest pause it falls off with the mean one.
         """
         count = len(self.sorted)
-        at_least = count - int(np.searchsorted(self.sorted, rows))
-        beyond = max(rows - self.longest, 0) / max(self.mean, 1.0)
-        return (at_least + 0.5) / (count + 1.0) * exp(-min(beyond, 600.0))
+        at_least = count - np.searchsorted(self.sorted, rows)
+        beyond = np.maximum(rows - self.longest, 0) / max(self.mean, 1.0)
+        shrink = np.exp(-np.minimum(beyond, 600.0))
+        out: Array = (at_least + 0.5) / (count + 1.0) * shrink
+        return out
 
 
 @dataclass(slots=True)
@@ -199,13 +200,19 @@ class _Assigner:
         self.twins = twins
         self.belief = belief
         self.pauses = pauses
-        self.rows = len(chains)
+        rows = len(chains)
+        lasts = np.array([x.last for x in lineages], np.int64)
+        # How likely it is that each is silent to the recording's end by chance.
+        self.chance = pauses.chance(rows - 1 - lasts).tolist()
         self.out = Ownership(
             [Claim(-1) for _ in lineages], [-1 for _ in lineages], 0, 0, 0
         )
         self.by_end = sorted(lineages, key=lambda x: x.last)
         self.next_end = 0
-        self.ended: dict[int, Lineage] = {}  # by index, not claimed by anybody
+        # Ended lineages, by index, that nobody has claimed; and of those, resets that
+        # nobody stepped from and whose environment may still be waiting for its turn.
+        self.ended: dict[int, Lineage] = {}
+        self.waiting: dict[int, Lineage] = {}
         self.open = _Open()
 
     def run(self, dry: bool = False) -> Ownership:
@@ -231,37 +238,35 @@ class _Assigner:
             lineage = self.by_end[self.next_end]
             self.next_end += 1
             # Who left one of several equal states was continued, if not by whom.
-            if self.out.merged[lineage.index] < 0 and not self._pooled(lineage):
-                self.ended[lineage.index] = lineage
+            if self.out.merged[lineage.index] >= 0 or self._pooled(lineage):
+                continue
+            bare = lineage.birth is Birth.RESET and lineage.last == lineage.start
+            waits = bare and not self._surely_over(lineage)
+            (self.waiting if waits else self.ended)[lineage.index] = lineage
 
     def _pooled(self, lineage: Lineage) -> bool:
         return lineage.last in self.chains.pools
 
     def _surely_over(self, lineage: Lineage) -> bool:
-        return self.pauses.chance(self.rows - 1 - lineage.last) < UNLIKELY_PAUSE
+        return bool(self.chance[lineage.index] < UNLIKELY_PAUSE)
 
     def _likeliest(self, candidates: list[Lineage]) -> tuple[Lineage, float]:
         """Whose silence is least likely to be a pause, and how sure that is.
 
         One of them has ended; the others are only silent until the recording's end.
         """
-        last = self.rows - 1
-        odds = [1.0 / self.pauses.chance(last - x.last) for x in candidates]
+        odds = [1.0 / self.chance[x.index] for x in candidates]
         best = max(range(len(odds)), key=odds.__getitem__)
         return candidates[best], odds[best] / sum(odds)
 
-    def _bare(self, lineage: Lineage) -> bool:
-        """A reset that nobody has stepped from yet."""
-        return lineage.birth is Birth.RESET and lineage.last == lineage.start
-
     def _candidates(self, bare_too: bool) -> list[Lineage]:
-        """Ended lineages; a bare reset only if it has been silent for long."""
-        found = [
-            x
-            for x in self.ended.values()
-            if bare_too or not self._bare(x) or self._surely_over(x)
-        ]
-        return found
+        """Ended lineages; with or without the resets that may only be waiting."""
+        more = self.waiting.values() if bare_too else ()
+        return [*self.ended.values(), *more]
+
+    def _drop(self, index: int) -> None:
+        self.ended.pop(index, None)
+        self.waiting.pop(index, None)
 
     def _new(self) -> int:
         self.out.envs += 1
@@ -274,7 +279,7 @@ class _Assigner:
         self.out.claims[lineage.index] = Claim(
             claim.env, claim.linked, confidence * claim.confidence, orphan.index
         )
-        del self.ended[orphan.index]
+        self._drop(orphan.index)
         self.open.members.discard(orphan.index)
         self._close()
 
@@ -291,7 +296,7 @@ class _Assigner:
         """Once as many were claimed as there are, none of them is left."""
         if self.open.taken >= len(self.open.members):
             for index in self.open.members:
-                self.ended.pop(index, None)
+                self._drop(index)
             self.open = _Open()
 
     # -- the kinds of births -----------------------------------------------------------
@@ -404,7 +409,8 @@ class _Assigner:
         from_the_middle = self.lineages[0].birth is not Birth.RESET
         over = [x for x in candidates if self._surely_over(x)]
         alone = self.out.envs == 1 and bool(candidates)
-        early = from_the_middle and self.pauses.chance(lineage.start) > UNLIKELY_PAUSE
+        pause = float(self.pauses.chance(np.array([lineage.start]))[0])
+        early = from_the_middle and pause > UNLIKELY_PAUSE
         unseen = from_the_middle and not over
         if not candidates or ((early or unseen) and not alone):
             self.out.claims[lineage.index] = Claim(self._new())
