@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 Key, Modifier = Qt.Key, Qt.KeyboardModifier
+FREE = "rigid_contacts_all.h5"  # nobody resets this scene: it has no control steps
 
 
 def press(window, key, modifier=Modifier.NoModifier):
@@ -31,7 +32,8 @@ def test_space_at_the_end_plays_from_the_start(window):
     press(window, Key.Key_K)
 
 
-def test_native_and_far_steps(window):
+def test_native_and_far_steps(make_window, recordings):
+    window = make_window(recordings / FREE)
     clock = window.session.clock
     press(window, Key.Key_Period)
     press(window, Key.Key_Period)
@@ -46,7 +48,10 @@ def test_native_and_far_steps(window):
     assert clock.row == 0
 
 
-def test_arrows_go_natively_where_no_control_steps_are_known_and_say_so_once(window):
+def test_arrows_go_natively_where_no_control_steps_are_known_and_say_so_once(
+    make_window, recordings
+):
+    window = make_window(recordings / FREE)
     bar = window.frame.message_bar
     press(window, Key.Key_Right)
     assert window.session.clock.row == 1
