@@ -151,6 +151,7 @@ def _run(
             _take_picture(window, screenshot, errors)
             return 0
     finally:
+        gc.unfreeze()
         window.close()
         net.remove()
         window.deleteLater()
