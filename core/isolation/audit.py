@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.findings import (
     Audit,
     CheckRan,
@@ -19,26 +21,57 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.core.isolation.context import Context
+    from isoscope.core.recording.source import Cancel, Progress
+
+# Findings of one check that are listed; a run in which every step is wrong has as many
+# as steps, and nobody reads them one by one. The rest is counted.
+LISTED_AT_MOST = 1000
 
 
-def audit(context: Context) -> Audit:
-    """Run every check on one recording; findings come worst first."""
+def audit(
+    context: Context, progress: Progress | None = None, cancelled: Cancel | None = None
+) -> Audit:
+    """Run every check on one recording; findings come worst first.
+
+    Parameters
+    ----------
+    context
+        What to look at.
+    progress
+        Called with (checks done, checks in all).
+    cancelled
+        Asked between two checks.
+
+    Raises
+    ------
+    CancelledError
+        If `cancelled` said so.
+    """
     findings: list[Finding] = []
     not_run: list[NotRun] = []
     checks: list[CheckRan] = []
-    for key, check in all_checks().items():
+    file = context.subject.file
+    known = all_checks()
+    for number, (key, check) in enumerate(known.items()):
+        if cancelled is not None and cancelled():
+            raise CancelledError(f"checking {file} was stopped")
+        more = 0
         try:
-            findings.extend(
-                msgspec.structs.replace(finding, file=context.subject.file)
-                for finding in check.run(context)
-            )
+            found = iter(check.run(context))
+            own = list(islice(found, LISTED_AT_MOST))
+            more = sum(1 for _ in found)
         except CannotRunError as reason:
-            not_run.append(NotRun(id=key, reason=reason.reason, needs=reason.needs))
+            not_run.append(
+                NotRun(id=key, reason=reason.reason, needs=reason.needs, file=file)
+            )
             checks.append(CheckRan(id=key, ran=False))
         else:
-            checks.append(CheckRan(id=key, ran=True))
+            findings.extend(msgspec.structs.replace(f, file=file) for f in own)
+            checks.append(CheckRan(id=key, ran=True, found=len(own) + more))
+        if progress is not None:
+            progress(number + 1, len(known))
     return Audit(
-        files=[context.subject.file],
+        files=[file],
         findings=worst_first(findings),
         not_run=not_run,
         checks=checks,
@@ -47,13 +80,18 @@ def audit(context: Context) -> Audit:
 
 def merged(audits: Sequence[Audit]) -> Audit:
     """Put the audits of several files together; a check ran if it did on any."""
-    ran: dict[str, bool] = {}
+    ran: dict[str, CheckRan] = {}
     for one in audits:
         for check in one.checks:
-            ran[check.id] = ran.get(check.id, False) or check.ran
+            before = ran.get(check.id, CheckRan(id=check.id, ran=False))
+            ran[check.id] = CheckRan(
+                id=check.id,
+                ran=before.ran or check.ran,
+                found=before.found + check.found,
+            )
     return Audit(
         files=[name for one in audits for name in one.files],
         findings=[finding for one in audits for finding in one.findings],
         not_run=[reason for one in audits for reason in one.not_run],
-        checks=[CheckRan(id=key, ran=value) for key, value in ran.items()],
+        checks=list(ran.values()),
     )

@@ -44,6 +44,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         What is there, and what should be, as plain numbers or lists of them.
     confidence
         0 to 1; 1 where nothing was inferred.
+    headline
+        What happened, as a clause; the message begins with it.
     message, remedy
         What it means and what to do; a line each.
     evidence
@@ -58,6 +60,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     severity: Severity
+    headline: str
     message: str
     remedy: str
     env: int | None = None
@@ -81,13 +84,15 @@ class NotRun(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     reason: str
     needs: str
+    file: str | None = None
 
 
 class CheckRan(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a check ran."""
+    """Whether a check ran, and how many findings it has, listed or not."""
 
     id: str
     ran: bool
+    found: int = 0
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):

@@ -1,7 +1,9 @@
-"""Pair the environments of two recordings, and find where two of them part.
+"""Find where the environments of a recording depart from their independent twins.
 
-Steps are matched by episode and by their place within the episode (the reset first), so
-the twin's M need not be known.
+The steps of both are laid over one another by `isoscope.core.replay.matching` and
+compared to the last bit. What the recording itself shows, a missed restore or a change
+of gravity, is another finding: the steps that it spoils are passed over here, in either
+recording, to the end of the episode.
 """
 
 from __future__ import annotations
@@ -11,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.core.isolation.states import STATE_FIELDS, as_plain, state_bytes
-from isoscope.core.recording.model import StepKind
+from isoscope.core.isolation.registry import CannotRunError
+from isoscope.core.isolation.states import as_plain
+from isoscope.core.replay.differences import differences, worst_field
+from isoscope.core.replay.fields import common, take
+from isoscope.core.replay.matching import match
+from isoscope.core.replay.places import usual_h_s
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
-    from isoscope.core.recording.model import Recording
-    from isoscope.core.recording.tracks import Array
-
-STARTS_COMPARED = 4
+    from isoscope.core.recording.tracks import Array, BoolArray
+    from isoscope.core.replay.fields import Field
+    from isoscope.core.replay.matching import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,117 +33,170 @@ class Departure:
 
     Attributes
     ----------
+    env, twin
+        Its number in either recording.
     row, twin_row
-        The native step in either recording.
+        The native step in either.
     last_equal_row
         The environment's native step before it; -1 if it differs from the beginning.
     equal_steps
         Native steps of the environment that are equal before it.
-    actor, field, size
-        Where it differs most, and by how much, in the field's unit; infinite where one
-        is not finite.
+    field, unit, size
+        Where it differs most, and by how much; infinite where one is not finite.
     value, expected
         That field in either.
-    gravity_differs
-        Whether the two steps were taken under different gravity.
     """
 
+    env: int
+    twin: int
     row: int
     twin_row: int
     last_equal_row: int
     equal_steps: int
-    actor: str
     field: str
+    unit: str | None
     size: float
     value: Any
     expected: Any
-    gravity_differs: bool
 
 
-def episodes_of(examined: Examined, env: int) -> dict[int, Array]:
-    """Rows int64 [n] of each episode that begins with its reset, by its number."""
-    labels = examined.attribution.labels
-    rows = examined.rows_of(env)
-    found: dict[int, Array] = {}
-    for episode in np.unique(labels.episode[rows]):
-        own = rows[labels.episode[rows] == episode]
-        if episode >= 0 and labels.kind[own[0]] == StepKind.RESET:
-            found[int(episode)] = own
+def departures(subject: Examined, reference: Examined) -> list[Departure]:
+    """Find where each environment that has a twin departs from it, if it does.
+
+    Raises
+    ------
+    CannotRunError
+        If the reference can be nobody's twin, with the reason.
+    """
+    fields = _comparable(subject, reference)
+    matching = match(subject, reference, fields)
+    if matching.pace.by != "place":
+        raise CannotRunError(
+            f"{reference.file} takes {reference.attribution.substeps} native steps a "
+            f"control step, not {subject.attribution.substeps}",
+            "a reference with the same frequencies",
+        )
+    pairs = [p for p in matching.pairs if p.how != "number" and len(p.rows)]
+    if not pairs:
+        raise CannotRunError(
+            f"no environment begins an episode like one of {reference.file}",
+            "a reference with the same seed and precision, recorded from the reset on",
+        )
+    found = []
+    for pair in pairs:
+        departure = _first(subject, reference, pair, fields)
+        if departure is not None:
+            found.append(departure)
     return found
 
 
-def pair_up(subject: Examined, reference: Examined) -> list[tuple[int, int]]:
-    """Environments (of the subject, of the reference) that begin alike.
-
-    A pair's first few common episodes begin in the same state, to the last bit.
-    """
-    pairs = []
-    for twin in reference.environments():
-        theirs = episodes_of(reference, twin)
-        for env in subject.environments():
-            ours = episodes_of(subject, env)
-            common = sorted(set(ours) & set(theirs))[:STARTS_COMPARED]
-            if common and _same_start(
-                subject.recording,
-                int(ours[common[0]][0]),
-                reference.recording,
-                int(theirs[common[0]][0]),
-            ):
-                pairs.append((env, twin))
-    return pairs
-
-
-def _same_start(a: Recording, row_a: int, b: Recording, row_b: int) -> bool:
-    first = state_bytes(a, row_a)
-    return bool(first) and first == state_bytes(b, row_b)
+def _comparable(subject: Examined, reference: Examined) -> list[Field]:
+    """The fields to compare, of two recordings that may be compared to the bit."""
+    fields = common(subject.recording, reference.recording).fields
+    if not fields:
+        raise CannotRunError(
+            f"it has no state in common with {reference.file}",
+            "a reference of the same actors, recorded with the same options",
+        )
+    if any(one.a.dtype != one.b.dtype for one in fields):
+        raise CannotRunError(
+            f"{reference.file} is {reference.recording.real} and this recording "
+            f"{subject.recording.real}",
+            "a reference of the same precision",
+        )
+    h_s, other_s = usual_h_s(subject), usual_h_s(reference)
+    if h_s is not None and other_s is not None and h_s != other_s:
+        raise CannotRunError(
+            f"{reference.file} steps by {other_s:g} s and this recording by {h_s:g} s",
+            "a reference with the same frequencies",
+        )
+    return fields
 
 
-def first_departure(
-    subject: Examined, env: int, reference: Examined, twin: int
+def _first(
+    subject: Examined, reference: Examined, pair: Pair, fields: list[Field]
 ) -> Departure | None:
-    """Find the first step at which the two differ; None if they never do.
+    rows, twins = pair.rows, pair.twins
+    differs = differences(fields, rows, twins, 0.0).differs
+    gravity = _other_gravity(subject, reference, rows, twins)
+    shown = _missed(subject, pair.env, rows) | _missed(reference, pair.twin, twins)
+    if not gravity[0]:
+        # It began under the same: the change is there to be seen in one of the files.
+        shown |= _to_the_end_of_the_episode(gravity, subject, rows)
+    at = np.flatnonzero((differs | gravity) & ~shown)
+    if not len(at):
+        return None
+    k = int(at[0])
+    row, twin = int(rows[k]), int(twins[k])
+    where = None if gravity[k] else worst_field(fields, row, twin)
+    if where is None:
+        return _under_other_gravity(subject, reference, pair, k)
+    one, size = where
+    return Departure(
+        pair.env,
+        pair.twin,
+        row,
+        twin,
+        int(rows[k - 1]) if k else -1,
+        k,
+        one.full_name,
+        one.unit,
+        size,
+        as_plain(take(one.a, rows[k : k + 1])[0][0]),
+        as_plain(take(one.b, twins[k : k + 1])[0][0]),
+    )
 
-    Up to the end of the shorter of two episodes whose lengths differ: equal states
-    can't end one episode and not the other, so there the schedules part, not the
-    states, and what comes after is not comparable.
-    """
-    ours, theirs = episodes_of(subject, env), episodes_of(reference, twin)
-    equal, last = 0, -1
-    for episode in sorted(set(ours) & set(theirs)):
-        rows, twins = ours[episode], theirs[episode]
-        for row, other in zip(rows.tolist(), twins.tolist(), strict=False):
-            where = _difference(subject.recording, row, reference.recording, other)
-            if where is not None:
-                gravity_a = subject.recording.steps.gravity[row]
-                gravity_b = reference.recording.steps.gravity[other]
-                differs = not np.array_equal(gravity_a, gravity_b, equal_nan=True)
-                return Departure(row, other, last, equal, *where, differs)
-            equal, last = equal + 1, row
-        if len(rows) != len(twins):
-            break
-    return None
+
+def _under_other_gravity(
+    subject: Examined, reference: Examined, pair: Pair, k: int
+) -> Departure:
+    row, twin = int(pair.rows[k]), int(pair.twins[k])
+    value = subject.recording.steps.gravity[row]
+    expected = reference.recording.steps.gravity[twin]
+    return Departure(
+        pair.env,
+        pair.twin,
+        row,
+        twin,
+        int(pair.rows[k - 1]) if k else -1,
+        k,
+        "gravity",
+        "m/s²",
+        float(np.abs(value - expected).max()),
+        as_plain(value),
+        as_plain(expected),
+    )
 
 
-def _difference(
-    a: Recording, row_a: int, b: Recording, row_b: int
-) -> tuple[str, str, float, object, object] | None:
-    """Where two states differ most, by actor name and field; None where nowhere."""
-    worst: tuple[str, str, float, object, object] | None = None
-    others = {actor.name: actor for actor in b.actors if actor.alive(row_b)}
-    for actor in a.actors:
-        other = others.get(actor.name)
-        if actor.static or other is None or not actor.alive(row_a):
-            continue
-        for name in STATE_FIELDS:
-            one, two = actor.fields.get(name), other.fields.get(name)
-            first = None if one is None else one.at(row_a)
-            second = None if two is None else two.at(row_b)
-            if first is None or second is None or first.shape != second.shape:
-                continue
-            if np.array_equal(first, second, equal_nan=first.dtype.kind == "f"):
-                continue
-            apart = np.abs(first.astype(float) - second.astype(float))
-            size = float(np.max(np.where(np.isfinite(apart), apart, np.inf)))
-            if worst is None or size > worst[2]:
-                worst = (actor.name, name, size, as_plain(first), as_plain(second))
-    return worst
+def _other_gravity(
+    subject: Examined, reference: Examined, rows: Array, twins: Array
+) -> BoolArray:
+    """Steps [n] that were taken under another gravity than the twin's."""
+    one = subject.recording.steps.gravity[rows]
+    two = reference.recording.steps.gravity[twins]
+    known = np.isfinite(one) & np.isfinite(two)
+    return np.asarray(((one != two) & known).any(axis=1))
+
+
+def _missed(examined: Examined, env: int, rows: Array) -> BoolArray:
+    """Steps [n] that come from another environment's state."""
+    spoilt = np.zeros(len(rows), np.bool_)
+    for missed in examined.attribution.missed_restores:
+        if missed.place.env == env:
+            first, last = missed.tainted
+            spoilt |= (rows >= first) & (rows <= last)
+    return spoilt
+
+
+def _to_the_end_of_the_episode(
+    where: BoolArray, examined: Examined, rows: Array
+) -> BoolArray:
+    """Steps [n] at or after such a step of the same episode."""
+    if not where.any():
+        return where
+    episode = examined.attribution.labels.episode[rows]
+    begins = np.concatenate([[0], np.flatnonzero(np.diff(episode)) + 1])
+    first = np.searchsorted(begins, np.arange(len(rows)), side="right") - 1
+    counts = np.cumsum(where)
+    before = np.concatenate([[0], counts])[begins]
+    return np.asarray(counts > before[first])

@@ -8,8 +8,10 @@ import numpy as np
 
 from isoscope.core.isolation.context import runs
 from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.words import natives
 from isoscope.core.recording.schema import meaning
 from isoscope.core.recording.tracks import Track
+from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,37 +31,58 @@ STATE = ("pose", "velocity")
 
 
 def run(context: Context) -> Iterator[Finding]:
-    """Yield one finding a field of an actor."""
+    """Yield one finding for the fields of an actor that the same steps lack."""
     subject = context.subject
-    for actor, name, track in subject.tracks():
-        if not isinstance(track, Track) or meaning(name).kind not in STATE:
-            continue
-        rows = absent_rows(actor, track, len(subject.recording))
-        # A step of 0 s has no velocity; that it is there is another note.
-        rows = rows[~(subject.recording.steps.h_s[rows] <= 0)]
-        if len(rows) == 0:
-            continue
-        first, last = int(rows[0]), int(rows[-1])
-        env, episode, control_step = subject.place(first)
-        yield Finding(
-            id=ID,
-            severity=SEVERITY,
-            env=env,
-            episode=episode,
-            control_step=control_step,
-            native=(first, last),
-            field=f"{actor.name}.{name}",
-            message=(
-                f"{actor.name}.{name} is absent in {len(rows)} native steps, first in "
-                f"{first}, and recorded in {track.present_count()}"
-            ),
-            remedy=(
-                "Absent is not zero: mask these rows. Record with the same options "
-                "throughout if the field is needed."
-            ),
-            evidence={"absent": len(rows), "recorded": track.present_count()},
-            tainted=tuple(runs(rows)),
-        )
+    h_s = subject.recording.steps.h_s
+    for actor in subject.recording.actors:
+        alike: dict[bytes, tuple[Array, list[str], int]] = {}
+        for name, track in actor.fields.tracks.items():
+            if not isinstance(track, Track) or meaning(name).kind not in STATE:
+                continue
+            rows = absent_rows(actor, track, len(subject.recording))
+            # A step of 0 s has no velocity; that it is there is another note.
+            rows = rows[~(h_s[rows] <= 0)]
+            if len(rows):
+                key = rows.tobytes()
+                _, names, _ = alike.setdefault(key, (rows, [], track.present_count()))
+                names.append(name)
+        for rows, names, present in alike.values():
+            yield _finding(context, actor, rows, names, present)
+
+
+def _finding(
+    context: Context, actor: Actor, rows: Array, names: list[str], present: int
+) -> Finding:
+    first, last = int(rows[0]), int(rows[-1])
+    env, episode, control_step = context.subject.place(first)
+    what = f"{actor.name}.{names[0]}"
+    if len(names) > 1:
+        what += f" and {counted(len(names) - 1, 'more field')} of it"
+    verb = "are" if len(names) > 1 else "is"
+    where = natives(first, last) if last - first + 1 == len(rows) else None
+    where = where or f"{counted(len(rows), 'native step')}, first in {first}"
+    headline = f"{what} {verb} absent in {where}"
+    return Finding(
+        id=ID,
+        severity=SEVERITY,
+        env=env,
+        episode=episode,
+        control_step=control_step,
+        native=(first, last),
+        field=f"{actor.name}.{names[0]}",
+        headline=headline,
+        message=f"{headline}: recorded in {counted(present, 'other native step')}",
+        remedy=(
+            "Absent is not zero: mask these rows. Record with the same options "
+            "throughout if the field is needed."
+        ),
+        evidence={
+            "absent": len(rows),
+            "recorded": present,
+            "fields": [f"{actor.name}.{name}" for name in names],
+        },
+        tainted=tuple(runs(rows)),
+    )
 
 
 def absent_rows(actor: Actor, track: Track, rows: int) -> Array:

@@ -8,16 +8,22 @@ import numpy as np
 
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
+from isoscope.core.recording.tracks import Track
+from isoscope.core.replay.fields import take
+from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.core.isolation.context import Context
+    from isoscope.core.isolation.context import Context, Examined
     from isoscope.core.isolation.findings import Severity
+    from isoscope.core.recording.model import Actor
+    from isoscope.core.recording.tracks import Array
 
 ID = "callback-moved-state"
 SEVERITY: Severity = "warning"
 ABOUT = "bodies that were moved after the step, so that state and velocity disagree"
+ROUNDINGS = 16.0  # of the numbers that a distance is made of
 
 
 def run(context: Context) -> Iterator[Finding]:
@@ -30,27 +36,59 @@ def run(context: Context) -> Iterator[Finding]:
             "transforms and velocities (record_dynamic_actor_state)",
         )
     displaced = attribution.displaced
-    rows = np.flatnonzero(displaced) if displaced is not None else np.zeros(0, int)
     for index, count in attribution.displaced_actors.items():
-        name = subject.recording.actors[index].name
-        first = int(rows[0]) if len(rows) else 0
-        last = int(rows[-1]) if len(rows) else 0
-        env, episode, control_step = subject.place(first)
-        yield Finding(
-            id=ID,
-            severity=SEVERITY,
-            env=env,
-            episode=episode,
-            control_step=control_step,
-            native=(first, last),
-            field=f"{name}.translationCom",
-            message=(
-                f"{name} does not begin where the step before left it, in {count} "
-                "native steps, while the other bodies do: something moved it"
-            ),
-            remedy=(
-                "A post-step callback or a call between the steps sets its transform. "
-                "Its velocity does not tell that motion; don't compute with both."
-            ),
-            evidence={"rows": count},
-        )
+        rows = np.flatnonzero(displaced) if displaced is not None else np.zeros(0, int)
+        actor = subject.recording.actors[index]
+        moved_m = _moved_m(subject, actor, rows)
+        if (moved_m > 0).any():
+            rows, moved_m = rows[moved_m > 0], moved_m[moved_m > 0]
+        yield _finding(subject, actor, rows, count, moved_m)
+
+
+def _finding(
+    subject: Examined, actor: Actor, rows: Array, count: int, moved_m: Array
+) -> Finding:
+    first, last = (int(rows[0]), int(rows[-1])) if len(rows) else (0, 0)
+    env, episode, control_step = subject.place(first)
+    farthest = float(moved_m.max(initial=0.0))
+    by = f", by up to {farthest:.3g} m" if farthest > 0 else ""
+    headline = f"something moved {actor.name} outside of a step"
+    return Finding(
+        id=ID,
+        severity=SEVERITY,
+        env=env,
+        episode=episode,
+        control_step=control_step,
+        native=(first, last),
+        field=f"{actor.name}.translationCom",
+        headline=headline,
+        message=(
+            f"{headline}: in {counted(count, 'native step')} it does not begin where "
+            f"the step before left it{by}, while the other bodies do"
+        ),
+        remedy=(
+            "A post-step callback or a call between the steps sets its transform. "
+            "Its velocity does not tell that motion; don't compute with both."
+        ),
+        evidence={"rows": count, "farthest_m": farthest if farthest > 0 else None},
+    )
+
+
+def _moved_m(subject: Examined, actor: Actor, rows: Array) -> Array:
+    """How far [m] its centre was moved before each of these steps; 0 unknown."""
+    com, vcom = actor.fields.get("translationCom"), actor.fields.get("vcom")
+    if not isinstance(com, Track) or not isinstance(vcom, Track):
+        return np.zeros(len(rows))
+    if com.shape != (3,) or vcom.shape != (3,):
+        return np.zeros(len(rows))
+    parents = subject.attribution.parent[rows].astype(np.int64)
+    end, has_end = take(com, rows)
+    before, has_before = take(com, parents)
+    speed, has_speed = take(vcom, rows)
+    moved = subject.recording.steps.h_s[rows, None] * speed.astype(np.float64)
+    end, before = end.astype(np.float64), before.astype(np.float64)
+    off = np.linalg.norm(end - before - moved, axis=1)
+    eps = float(np.finfo(com.dtype).eps)
+    size = np.abs(end).max(axis=1) + np.abs(before).max(axis=1)
+    known = has_end & has_before & has_speed & (parents >= 0) & np.isfinite(off)
+    return np.where(known & (off > ROUNDINGS * eps * size), off, 0.0)

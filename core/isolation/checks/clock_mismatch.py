@@ -40,6 +40,8 @@ def run(context: Context) -> Iterator[Finding]:
     for first, last in runs(np.flatnonzero(off)):
         env, episode, control_step = subject.place(first)
         gap = float(advanced[first] - h_s[first])
+        what = "goes back" if advanced[first] < 0 else "jumps" if gap > 0 else "lags"
+        headline = f"recording time {what} at native step {first}"
         yield Finding(
             id=ID,
             severity=SEVERITY,
@@ -50,9 +52,11 @@ def run(context: Context) -> Iterator[Finding]:
             field="timeTotal",
             value=float(advanced[first]),
             expected=float(h_s[first]),
+            headline=headline,
             message=(
-                f"recording time advances by {advanced[first]:.9g} s at native step "
-                f"{first}, whose h is {h_s[first]:.9g} s"
+                f"{headline}: it advances by {advanced[first]:.9g} s in a step of "
+                f"{h_s[first]:.9g} s"
+                + (f", and so in the {last - first} after it" if last > first else "")
             ),
             remedy=(
                 "Steps are missing before it, or the file was put together from "

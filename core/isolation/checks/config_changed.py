@@ -1,129 +1,94 @@
 """Persistent configuration that changed while the scene was shared.
 
-A bare recording tells one such value, gravity, in every step. A snapshot does not cover
-it, so a change by one environment is a change for all. It is a fault where some
-environment other than the one that stepped first under the new value goes on under it.
-Environments that each put their own value back before every step see no change.
+A bare recording tells one such value, gravity, in every step. A snapshot does not
+cover it, so a change by one environment is a change for all; whom it reached is worked
+out in `isoscope.core.isolation.gravity`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.gravity import Change, changes
 from isoscope.core.isolation.registry import CannotRunError
+from isoscope.core.isolation.words import NAMED_AT_MOST, env_named, envs_named, vector
+from isoscope.core.summary import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isoscope.core.isolation.context import Context, Examined
-    from isoscope.core.isolation.findings import Affected, Severity
-    from isoscope.core.recording.tracks import Array
+    from isoscope.core.isolation.findings import Severity
 
 ID = "config-changed"
 SEVERITY: Severity = "error"
 ABOUT = "gravity that one environment changed for all that share the scene"
+ALIKE_AT_MOST = 8  # changes by one environment to one value that are told one by one
+OPEN = 0.5  # confidence where the recording ends before anybody else has a turn
 
 
 def run(context: Context) -> Iterator[Finding]:
     """Yield one finding a change that reached somebody."""
     subject = context.subject
-    gravity = subject.recording.steps.gravity
-    known = np.flatnonzero(np.isfinite(gravity).all(axis=1))
-    if len(known) == 0:
+    gravity = subject.recording.steps.gravity[: len(subject.attribution)]
+    if len(gravity) and not np.isfinite(gravity).all(axis=1).any():
         raise CannotRunError(
             "no step tells gravity", "a recording whose steps have their gravity"
         )
-    env = subject.attribution.labels.env
-    if subject.attribution.environments < 2:
+    if len(subject.environments()) < 2:
         return
-    changed = np.any(gravity[known[1:]] != gravity[known[:-1]], axis=1)
-    own = _changes_seen(env, gravity, known)
-    for at in np.flatnonzero(changed):
-        before, after = int(known[at]), int(known[at + 1])
-        end = _end_of_value(gravity, known, int(at) + 1)
-        reached = _reached(subject, own, after, end)
-        suspect = int(env[after])
-        if suspect >= 0 and after not in own and not _carried(reached, suspect):
-            continue  # everybody puts their own value back
-        others = [a for a in reached if a.env != suspect]
-        if not others and not _stays(env, known, int(at) + 1, suspect, end):
-            continue
-        yield _finding(subject, before, after, end, suspect, others)
+    seen: Counter[tuple[int, str]] = Counter()
+    found = changes(subject)
+    alike = Counter((c.suspect, vector(gravity[c.after])) for c in found)
+    for change in found:
+        key = (change.suspect, vector(gravity[change.after]))
+        seen[key] += 1
+        if seen[key] <= ALIKE_AT_MOST:
+            more = alike[key] - ALIKE_AT_MOST if seen[key] == ALIKE_AT_MOST else 0
+            yield _finding(subject, change, max(more, 0))
 
 
-def _changes_seen(env: Array, gravity: Array, known: Array) -> set[int]:
-    """Rows whose gravity differs from what their own environment last stepped under."""
-    seen: set[int] = set()
-    for e in np.unique(env[known]):
-        rows = known[env[known] == e]
-        differs = np.any(gravity[rows[1:]] != gravity[rows[:-1]], axis=1)
-        seen.update(int(row) for row in rows[1:][differs])
-    return seen
-
-
-def _end_of_value(gravity: Array, known: Array, at: int) -> int:
-    """The last row of the run of equal gravity that begins at ``known[at]``."""
-    differs = np.any(gravity[known[at:]] != gravity[known[at]], axis=1)
-    later = np.flatnonzero(differs)
-    return int(known[at + later[0] - 1]) if len(later) else int(known[-1])
-
-
-def _reached(subject: Examined, own: set[int], first: int, last: int) -> list[Affected]:
-    """Environments whose own value changes in rows first .. last, by their first."""
-    env = subject.attribution.labels.env
-    found: dict[int, Affected] = {}
-    for row in sorted(row for row in own if first <= row <= last):
-        who = int(env[row])
-        if who >= 0 and who not in found:
-            found[who] = subject.affected(who, row)
-    return list(found.values())
-
-
-def _carried(reached: list[Affected], suspect: int) -> bool:
-    return any(affected.env != suspect for affected in reached)
-
-
-def _stays(env: Array, known: Array, at: int, suspect: int, end: int) -> bool:
-    """Whether nobody else had a turn under it, so that it may still reach them."""
-    rows = known[at:]
-    rows = rows[rows <= end]
-    return end == int(known[-1]) and bool((env[rows] == suspect).all())
-
-
-def _finding(
-    subject: Examined,
-    before: int,
-    after: int,
-    end: int,
-    suspect: int,
-    others: list[Affected],
-) -> Finding:
+def _finding(subject: Examined, change: Change, more: int) -> Finding:
     gravity = subject.recording.steps.gravity
-    old, new = gravity[before].tolist(), gravity[after].tolist()
-    env, episode, control_step = subject.place(after)
-    who = f"env {suspect}" if suspect >= 0 else "an unknown environment"
-    reach = "; ".join(
-        f"env {a.env} is affected from {subject.where(a.native)}" for a in others
-    )
+    old, new = gravity[change.before].tolist(), gravity[change.after].tolist()
+    env, episode, control_step = subject.place(change.after)
+    affected = tuple(subject.affected(e, row) for e, row in change.reached)
+    reach = [f"env {a.env} from {subject.where(a.native)}" for a in affected]
+    if len(reach) > NAMED_AT_MOST:
+        reach = [*reach[:NAMED_AT_MOST], f"{len(reach) - NAMED_AT_MOST} more"]
+    whom = f"affected: {listed(reach)}"
+    if change.only:
+        whom = "the recording ends before another environment steps under it"
+    whose = f"{env_named(env)}'s turn at {subject.where(change.after)}"
+    headline = f"gravity changed before {whose}"
+    if affected:
+        headline += f", and reached {envs_named([a.env for a in affected])}"
+    rows = [change.after, *(row for _, row in change.reached)]
+    sure = float(subject.attribution.confidence[rows].min())
+    evidence = {"suspect": env, "last_native": change.last}
+    if more:
+        evidence["more_like_it"] = more
+        whom += f"; {more} more changes like it follow"
     return Finding(
         id=ID,
         severity=SEVERITY,
         env=env,
-        other_env=others[0].env if others else None,
+        other_env=affected[0].env if affected else None,
         episode=episode,
         control_step=control_step,
-        native=(before, after),
+        native=(change.before, change.after),
         field="gravity",
         value=new,
         expected=old,
-        confidence=float(subject.attribution.confidence[after]),
+        confidence=min(sure, OPEN) if change.only else sure,
+        headline=headline,
         message=(
-            f"gravity changed from {_vector(old)} to {_vector(new)} m/s² between "
-            f"native steps {before} and {after}; {who} stepped first under it, at "
-            f"{subject.where(after)}" + (f"; {reach}" if reach else "")
+            f"{headline}: from {vector(old)} to {vector(new)} m/s² between native "
+            f"steps {change.before} and {change.after}; {whom}"
         ),
         remedy=(
             "Gravity is not part of a snapshot. Put the value back before the other "
@@ -131,11 +96,7 @@ def _finding(
             "give this environment a scene of its own. Who changed it, only an "
             "instrumented run can say."
         ),
-        evidence={"suspect": env, "last_native": end},
-        tainted=tuple((a.native, end) for a in others),
-        affected=tuple(others),
+        evidence=evidence,
+        tainted=tuple((a.native, change.last) for a in affected),
+        affected=affected,
     )
-
-
-def _vector(values: list[float]) -> str:
-    return "(" + ", ".join(f"{v:.6g}" for v in values) + ")"

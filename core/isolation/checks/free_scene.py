@@ -8,13 +8,15 @@ import numpy as np
 
 from isoscope.core.isolation.context import runs
 from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.words import natives
 from isoscope.core.recording.model import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.core.isolation.context import Context
+    from isoscope.core.isolation.context import Context, Examined
     from isoscope.core.isolation.findings import Severity
+    from isoscope.core.recording.tracks import Array
 
 ID = "free-scene"
 SEVERITY: Severity = "note"
@@ -31,21 +33,39 @@ def run(context: Context) -> Iterator[Finding]:
     kinds = subject.attribution.labels.kind
     if not np.isin(kinds, (StepKind.RESET, StepKind.SUBSTEP)).any():
         return
-    for first, last in runs(np.flatnonzero(kinds == StepKind.FREE)):
+    free = np.flatnonzero(kinds == StepKind.FREE)
+    for first, last in runs(np.union1d(free, given_up(subject))):
         env, _, _ = subject.place(first)
-        many = f"native steps {first} to {last} belong"
+        verb = "belongs" if first == last else "belong"
+        headline = f"{natives(first, last)} {verb} to no control step"
         yield Finding(
             id=ID,
             severity=SEVERITY,
             env=env,
             native=(first, last),
-            message=(
-                (many if last > first else f"native step {first} belongs")
-                + " to no control step: somebody stepped the scene itself"
-            ),
+            headline=headline,
+            message=f"{headline}: somebody stepped the scene itself",
             remedy=(
                 "Nothing to do if it was meant, such as letting bodies settle. Leave "
                 "these steps out of transitions."
             ),
             evidence={"rows": last - first + 1},
         )
+
+
+def given_up(subject: Examined) -> Array:
+    """int64 [n]: steps that followed at once on somebody's and were given up again.
+
+    Those that are no whole number of control steps, or else the environment may have
+    taken them itself, and gone back.
+    """
+    count = subject.attribution.substeps
+    found = [np.zeros(0, np.int64)]
+    for rewind in subject.attribution.rewinds:
+        rows = np.arange(rewind.to_native + 1, rewind.left_native + 1)
+        whole = count is None or len(rows) % count == 0
+        if rewind.to_native < 0 or whole or not len(rows):
+            continue
+        if (subject.attribution.parent[rows] == rows - 1).all():
+            found.append(rows)
+    return np.concatenate(found)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
-from isoscope.core.isolation.twins import Departure, first_departure, pair_up
+from isoscope.core.isolation.twins import Departure, departures
+from isoscope.core.isolation.words import envs_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 ID = "hidden-leak"
 SEVERITY: Severity = "error"
 ABOUT = "an environment that departs from an independent twin of itself"
+# A twin that is equal in its reset only may have been given other actions.
+DOUBTFUL = 0.5
+AT_LEAST_EQUAL = 2
 
 
 def run(context: Context) -> Iterator[Finding]:
@@ -34,44 +38,32 @@ def run(context: Context) -> Iterator[Finding]:
             "an independent twin: the same environment with the same seed and actions, "
             "alone in its scene, given as --reference",
         )
-    pairs = pair_up(subject, reference)
-    if not pairs:
-        raise CannotRunError(
-            f"no environment begins an episode like one of {reference.file}",
-            "a reference with the same seed and precision, recorded from the reset on",
-        )
-    for env, twin in pairs:
-        departure = first_departure(subject, env, reference, twin)
-        if departure is not None and not _explained(subject, env, departure):
-            yield _finding(subject, reference, env, twin, departure)
+    for departure in departures(subject, reference):
+        yield _finding(subject, reference, departure)
 
 
-def _explained(subject: Examined, env: int, departure: Departure) -> bool:
-    """Whether the file itself shows what happened there; another finding tells it."""
-    missed = subject.attribution.missed_restores
-    if any(
-        m.place.env == env and m.tainted[0] <= departure.row <= m.tainted[1]
-        for m in missed
-    ):
-        return True
-    return departure.gravity_differs
-
-
-def _finding(
-    subject: Examined, reference: Examined, env: int, twin: int, departure: Departure
-) -> Finding:
-    row = departure.row
+def _finding(subject: Examined, reference: Examined, departure: Departure) -> Finding:
+    env, row = departure.env, departure.row
     _, episode, control_step = subject.place(row)
-    labels = subject.attribution.labels
-    before = [e for e in labels.env[departure.last_equal_row + 1 : row] if e != env]
-    between = sorted({int(e) for e in before if e >= 0})
-    since = (
-        f"; between its last equal step and this one stepped "
-        f"{', '.join(f'env {e}' for e in between)}"
-        if between
-        else ""
-    )
+    between = _stepped_between(subject, departure)
     own = subject.rows_of(env)
+    shared = len(reference.environments()) > 1
+    sure = departure.equal_steps >= AT_LEAST_EQUAL
+    unit = f" {departure.unit}" if departure.unit else ""
+    headline = f"env {env} departs from its twin at {subject.where(row)}"
+    said = (
+        f"{departure.field} is off by {departure.size:.3g}{unit} after "
+        f"{departure.equal_steps} equal native steps"
+    )
+    if between:
+        said += f"; since the last of them stepped {envs_named(between)}"
+    if shared:
+        said += (
+            f"; the twin is env {departure.twin} of a recording that is shared itself, "
+            "so it may be the one that was reached"
+        )
+    if not sure:
+        said += "; they part so early that the twin may have had other actions"
     return Finding(
         id=ID,
         severity=SEVERITY,
@@ -80,13 +72,12 @@ def _finding(
         episode=episode,
         control_step=control_step,
         native=(row, int(own[-1])),
-        field=f"{departure.actor}.{departure.field}",
+        field=departure.field,
         value=departure.value,
         expected=departure.expected,
-        message=(
-            f"env {env} departs from its independent twin at {subject.where(row)}: "
-            f"{departure.actor}.{departure.field} is off by {departure.size:.3g}{since}"
-        ),
+        confidence=1.0 if sure and not shared else DOUBTFUL,
+        headline=headline,
+        message=f"{headline}: {said}",
         remedy=(
             "Something that no snapshot covers changed between these steps: friction, "
             "inertia, density, solver settings. Record with the tap, which keeps the "
@@ -95,12 +86,23 @@ def _finding(
         ),
         evidence={
             "reference": reference.file,
-            "reference_env": twin,
+            "reference_env": departure.twin,
             "reference_native": departure.twin_row,
+            "last_equal_native": (
+                departure.last_equal_row if departure.last_equal_row >= 0 else None
+            ),
             "size": departure.size,
+            "unit": departure.unit,
             "equal_steps_before": departure.equal_steps,
             "stepped_between": between,
         },
         tainted=((row, int(own[-1])),),
         affected=(subject.affected(env, row),),
     )
+
+
+def _stepped_between(subject: Examined, departure: Departure) -> list[int]:
+    """Environments that stepped since the last step that was equal."""
+    env = subject.attribution.labels.env
+    since = env[departure.last_equal_row + 1 : departure.row]
+    return sorted({int(e) for e in since if e >= 0 and e != departure.env})

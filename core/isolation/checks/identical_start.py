@@ -9,6 +9,7 @@ import numpy as np
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.states import state_bytes
+from isoscope.core.isolation.words import envs_named
 from isoscope.core.recording.model import StepKind
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 ID = "identical-start"
 SEVERITY: Severity = "warning"
 ABOUT = "environments that begin episodes in the same state, to the last bit"
-NAMED_AT_MOST = 8
+LISTED_AT_MOST = 16  # native steps, and starts
 
 
 def run(context: Context) -> Iterator[Finding]:
@@ -54,13 +55,12 @@ def _finding(
 ) -> Finding:
     rows = sorted(row for start in starts for row in start)
     known = [e for e in envs if e >= 0]
-    who = "environments of unknown number"
-    if known:
-        who = "envs " + ", ".join(str(e) for e in known[:NAMED_AT_MOST])
-        if len(known) > NAMED_AT_MOST:
-            who += f" and {len(known) - NAMED_AT_MOST} more"
+    who = envs_named(known) if known else "environments of unknown number"
+    if known and len(known) < len(envs):
+        who += " and others"
     times = f"{len(starts)} of their starts" if len(starts) > 1 else "one start"
     every = ", as every reset in this recording does" if always else ""
+    headline = f"{who} begin alike to the last bit"
     _, episode, control_step = subject.place(rows[0])
     return Finding(
         id=ID,
@@ -70,11 +70,14 @@ def _finding(
         episode=episode,
         control_step=control_step,
         native=(rows[0], rows[-1]),
-        message=f"{who} begin alike to the last bit in {times}{every}",
+        headline=headline,
+        message=f"{headline}: in {times}{every}",
         remedy=(
             "Give every environment a seed of its own (a list of seeds, not one "
             "number), and don't seed again at each reset. While their states are the "
             "same, nobody can tell whose a step was."
         ),
-        evidence={"starts": [start[:NAMED_AT_MOST] for start in starts[:16]]},
+        evidence={
+            "starts": [start[:LISTED_AT_MOST] for start in starts[:LISTED_AT_MOST]]
+        },
     )

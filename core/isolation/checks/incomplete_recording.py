@@ -28,6 +28,7 @@ def run(context: Context) -> Iterator[Finding]:
         yield Finding(
             id=ID,
             severity=SEVERITY,
+            headline=f"not everything in {recording.name} could be read",
             message=f"not everything in {recording.name} could be read: {what}",
             remedy=(
                 "Record again if you can. Rows next to what is missing can't be "
@@ -48,9 +49,10 @@ def run(context: Context) -> Iterator[Finding]:
             episode=episode,
             control_step=control_step,
             native=(jump.native, jump.native),
+            headline=f"something is missing before native step {jump.native}",
             message=(
-                f"native step {jump.native} begins in a state that no recorded step "
-                "left and no reset made"
+                f"something is missing before native step {jump.native}: it begins in "
+                "a state that no recorded step left and no reset made"
             ),
             remedy=(
                 "Steps are missing before it, or somebody placed the bodies: nothing "

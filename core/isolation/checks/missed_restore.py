@@ -9,6 +9,7 @@ import numpy as np
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.states import distance_m
+from isoscope.core.isolation.words import env_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,8 +46,10 @@ def _finding(subject: Examined, missed: MissedRestore) -> Finding:
     place, victim = missed.place, missed.victim
     first, last = missed.tainted
     env, other = known(place.env), known(victim.env)
-    who = "an environment" if env is None else f"env {env}"
     whose = "another environment's" if other is None else f"env {other}'s"
+    headline = (
+        f"{env_named(env)} went on from {whose} state at {subject.where(missed.native)}"
+    )
     evidence = {
         "taken_from_native": missed.victim_native,
         "own_last_native": known(missed.orphan_native),
@@ -68,10 +71,8 @@ def _finding(subject: Examined, missed: MissedRestore) -> Finding:
         control_step=known(place.control_step),
         native=(missed.native, last),
         confidence=missed.confidence,
-        message=(
-            f"{who} went on from {whose} state at {subject.where(missed.native)}: "
-            f"{_HOW[missed.kind]}"
-        ),
+        headline=headline,
+        message=f"{headline}: {_HOW[missed.kind]}",
         remedy=(
             "Restore the environment's snapshot before every step and before anything "
             "that reads the scene; check code that overrides the step. Leave out "

@@ -9,6 +9,7 @@ import numpy as np
 from isoscope.core.isolation.context import runs
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.recording.tracks import Track
+from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,45 +22,79 @@ ID = "non-finite"
 SEVERITY: Severity = "error"
 ABOUT = "NaN or infinity in a recorded field"
 BLOCK = 65536  # rows looked at together
+LISTED_AT_MOST = 100
 
 
 def run(context: Context) -> Iterator[Finding]:
-    """Yield one finding a field that holds such values."""
+    """Yield one finding an environment's episode that holds such values."""
     subject = context.subject
-    for name, track in subject.recording.scene.tracks.items():
-        yield from _look(subject, name, track)
-    for actor, name, track in subject.tracks():
-        yield from _look(subject, f"{actor.name}.{name}", track)
+    tracks = {name: t for name, t in subject.recording.scene.tracks.items()}
+    tracks.update((f"{a.name}.{name}", t) for a, name, t in subject.tracks())
+    bad = {
+        field: rows
+        for field, track in tracks.items()
+        if track.dtype.kind in "fc" and len(rows := bad_rows(track))
+    }
+    if not bad:
+        return
+    for rows in _by_episode(subject, np.unique(np.concatenate(list(bad.values())))):
+        first = int(rows[0])
+        fields = [field for field, own in bad.items() if _holds(own, first)]
+        yield _finding(subject, rows, fields, tracks[fields[0]])
 
 
-def _look(subject: Examined, field: str, track: AnyTrack) -> Iterator[Finding]:
-    if track.dtype.kind not in "fc":
-        return
-    rows = bad_rows(track)
-    if len(rows) == 0:
-        return
+def _by_episode(subject: Examined, rows: Array) -> list[Array]:
+    """The rows of each environment's episode together, in order of their first."""
+    labels = subject.attribution.labels
+    inside = rows[rows < len(labels)]
+    keys = np.stack([labels.env[inside], labels.episode[inside]], axis=1)
+    _, which = np.unique(keys, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    groups = [inside[which == k] for k in range(int(which.max(initial=-1)) + 1)]
+    return sorted(groups, key=lambda group: int(group[0]))
+
+
+def _holds(rows: Array, row: int) -> bool:
+    at = int(np.searchsorted(rows, row))
+    return at < len(rows) and int(rows[at]) == row
+
+
+def _finding(
+    subject: Examined, rows: Array, fields: list[str], track: AnyTrack
+) -> Finding:
     first, last = int(rows[0]), int(rows[-1])
     env, episode, control_step = subject.place(first)
     value = track.at(first)
-    shown = "" if value is None else str(value.reshape(-1)[~np.isfinite(value)][0])
-    yield Finding(
+    shown = (
+        ""
+        if value is None
+        else str(value.reshape(-1)[~np.isfinite(value.reshape(-1))][0])
+    )
+    what = fields[0]
+    if len(fields) > 1:
+        what += f" and {counted(len(fields) - 1, 'more field')}"
+    verb = "are" if len(fields) > 1 else "is"
+    whose = "" if env is None else f" of env {env}"
+    headline = f"{what} {verb} not finite{whose} from {subject.where(first)}"
+    return Finding(
         id=ID,
         severity=SEVERITY,
         env=env,
         episode=episode,
         control_step=control_step,
         native=(first, last),
-        field=field,
+        field=fields[0],
         value=shown,
+        headline=headline,
         message=(
-            f"{field} is not finite in {len(rows)} native steps, first in {first} "
-            f"({shown})"
+            f"{headline}: {shown} in native step {first}, and not finite in "
+            f"{counted(len(rows), 'native step')} of this episode"
         ),
         remedy=(
             "The simulation has diverged or a value was never set: look at the steps "
             "before the first one, and leave out this episode from there on."
         ),
-        evidence={"rows": len(rows)},
+        evidence={"rows": len(rows), "fields": fields[:LISTED_AT_MOST]},
         tainted=tuple(runs(rows)),
     )
 
@@ -72,7 +107,8 @@ def bad_rows(track: AnyTrack) -> Array:
         high = min(low + BLOCK, stop)
         if isinstance(track, Track):
             window = track.read(low, high)
-            finite = np.isfinite(window.values).reshape(high - low, -1).all(axis=1)
+            width = int(np.prod(track.shape, dtype=np.int64))
+            finite = np.isfinite(window.values).reshape(high - low, width).all(axis=1)
             found.append(low + np.flatnonzero(window.valid & ~finite))
         else:
             ragged = track.read(low, high)

@@ -8,6 +8,7 @@ import numpy as np
 
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
+from isoscope.core.isolation.words import env_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ def run(context: Context) -> Iterator[Finding]:
             if rewind.to_native >= 0
             else "the state that the recording began from"
         )
+        headline = f"{to} was restored before native step {rewind.native}"
         yield Finding(
             id=ID,
             severity=SEVERITY,
@@ -43,7 +45,11 @@ def run(context: Context) -> Iterator[Finding]:
             episode=episode,
             control_step=control_step,
             native=(rewind.native, rewind.native),
-            message=f"before native step {rewind.native} {to} was restored",
+            headline=headline,
+            message=(
+                f"{headline}: {env_named(env)} went back, and what it did after native "
+                f"step {rewind.left_native} was never gone on from"
+            ),
             remedy=(
                 "Nothing to do if it was meant. Recording time goes on here while the "
                 "scene's time goes back: use the scene's for what depends on time."

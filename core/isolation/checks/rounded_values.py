@@ -10,6 +10,7 @@ from isoscope.core.attribution.rounding import precision_of
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.states import STATE_FIELDS
 from isoscope.core.recording.tracks import Track
+from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +25,13 @@ ABOUT = "states written with fewer digits than the engine computes"
 SAMPLE_ROWS = 4096
 # A body that moves by even amounts lies on a grid for a few steps by chance.
 MIN_DISTINCT = 32
+LISTED_AT_MOST = 100
 
 
 def run(context: Context) -> Iterator[Finding]:
-    """Yield one finding a field of an actor."""
+    """Yield one finding for each way of rounding."""
+    fields: dict[tuple[str, str], list[str]] = {}
+    distinct: dict[tuple[str, str], int] = {}
     for actor, name, track in context.subject.tracks():
         if name not in STATE_FIELDS or not isinstance(track, Track):
             continue
@@ -35,21 +39,31 @@ def run(context: Context) -> Iterator[Finding]:
             continue
         values = sample(track)
         how = rounding(values)
-        if how is None:
-            continue
-        field = f"{actor.name}.{name}"
+        if how is not None:
+            key = (how, track.dtype.name)
+            fields.setdefault(key, []).append(f"{actor.name}.{name}")
+            distinct[key] = max(distinct.get(key, 0), len(np.unique(values)))
+    for (how, dtype), names in fields.items():
+        what = names[0]
+        if len(names) > 1:
+            what += f" and {counted(len(names) - 1, 'more field')}"
+        headline = f"{what} {'are' if len(names) > 1 else 'is'} written as {how}"
         yield Finding(
             id=ID,
             severity=SEVERITY,
-            field=field,
+            field=names[0],
             value=how,
-            expected=f"{track.dtype.name} values",
-            message=f"{field} is written as {how}, not as the engine computes it",
+            expected=f"{dtype} values",
+            headline=headline,
+            message=f"{headline}: not as the engine computes it",
             remedy=(
                 "Replaying from such states departs from the run at once, and bit for "
                 "bit can't be claimed. Record the engine's own numbers."
             ),
-            evidence={"distinct_values": len(np.unique(values))},
+            evidence={
+                "fields": names[:LISTED_AT_MOST],
+                "distinct_values": distinct[how, dtype],
+            },
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from isoscope.core.isolation.context import runs
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
+from isoscope.core.isolation.words import natives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +30,9 @@ def run(context: Context) -> Iterator[Finding]:
         raise CannotRunError("no step tells its h", "steps with their timeStep")
     for first, last in runs(np.flatnonzero(h_s <= 0)):
         env, episode, control_step = subject.place(first)
-        many = f"native steps {first} to {last} last" if last > first else ""
         value = float(h_s[first])
+        headline = f"{natives(first, last)} {'lasts' if first == last else 'last'} "
+        headline += f"{value:g} s"
         yield Finding(
             id=ID,
             severity=SEVERITY,
@@ -40,7 +42,8 @@ def run(context: Context) -> Iterator[Finding]:
             native=(first, last),
             field="timeStep",
             value=value,
-            message=f"{many or f'native step {first} lasts'} {value:g} s",
+            headline=headline,
+            message=f"{headline}: nothing moved, but it counts as a step",
             remedy=(
                 "Leave such steps out of anything that divides by h. They come from "
                 "stepping a scene by 0 s, to refresh it, say."

@@ -1,0 +1,170 @@
+"""Whose gravity each step was taken under, and whom a change of it reached.
+
+Gravity is constant over *runs* of native steps. The environment that takes a run's
+first step is the suspect: it, or something just before its step, set the value. Another
+environment is reached if it then steps under a value that is not its own.
+
+Its own are the value that it began under, and one that it keeps putting back: it
+stepped first under that value at least twice, and came to it that way. So environments
+that each set their own value before their steps reach nobody, in whatever order they
+step; and a value that is put back is no second change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.recording.model import StepKind
+
+if TYPE_CHECKING:
+    from isoscope.core.isolation.context import Examined
+
+KEEPS_PUTTING_BACK = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of gravity, and whom it reached.
+
+    Attributes
+    ----------
+    before, after
+        The last native step under the old value, and the first under the new one.
+    last
+        The last native step under the new one.
+    suspect
+        The environment that took step `after`; -1 where unknown.
+    reached
+        Environment and its first native step under the new value, in order of these.
+    only
+        Whether it is the recording's first change and nobody but the suspect has a turn
+        between it and the end, so that whom it reaches is still open.
+    """
+
+    before: int
+    after: int
+    last: int
+    suspect: int
+    reached: tuple[tuple[int, int], ...]
+    only: bool
+
+
+class Runs:
+    """Runs of one gravity, over the rows in which it is known.
+
+    Attributes
+    ----------
+    rows
+        int64 [n]: native steps whose gravity is known.
+    value, env, run
+        int64 [n]: a number for the gravity, the environment, the run.
+    starts
+        int64 [k]: index into `rows` of each run's first step.
+    """
+
+    def __init__(self, subject: Examined) -> None:
+        gravity = subject.recording.steps.gravity[: len(subject.attribution)]
+        labels = subject.attribution.labels
+        self.rows = np.flatnonzero(np.isfinite(gravity).all(axis=1))
+        known = gravity[self.rows] + 0.0
+        _, value = np.unique(known, axis=0, return_inverse=True)
+        self.value = value.reshape(-1).astype(np.int64)
+        self.env = labels.env[self.rows].astype(np.int64)
+        self.reset = labels.kind[self.rows] == StepKind.RESET
+        cut = np.diff(self.value, prepend=-1) != 0
+        self.starts = np.flatnonzero(cut)
+        self.run = np.cumsum(cut) - 1
+        self._own_before()
+
+    def _own_before(self) -> None:
+        """The value of each environment's step before, and where it had none."""
+        order = np.lexsort((np.arange(len(self.env)), self.env))
+        env, value = self.env[order], self.value[order]
+        before = np.full(len(env), -1, np.int64)
+        same = np.flatnonzero(env[1:] == env[:-1]) + 1
+        before[same] = value[same - 1]
+        self.before = np.empty(len(env), np.int64)
+        self.before[order] = before
+
+    def own_values(self) -> set[tuple[int, int]]:
+        """Pairs (environment, value): the values that are an environment's own."""
+        own = self._began_under()
+        first = self.starts[self.env[self.starts] >= 0]
+        pairs = np.stack([self.env[first], self.value[first]], axis=1)
+        came = self.before[first] != self.value[first]
+        many, counts = np.unique(pairs, axis=0, return_counts=True)
+        introduced = {(int(e), int(v)) for e, v in pairs[came]}
+        for (env, value), count in zip(many.tolist(), counts.tolist(), strict=True):
+            if count >= KEEPS_PUTTING_BACK and (env, value) in introduced:
+                own.add((env, value))
+        return own
+
+    def _began_under(self) -> set[tuple[int, int]]:
+        """What each environment began under, or chose for its first step."""
+        starts = np.zeros(len(self.rows), np.bool_)
+        starts[self.starts] = True
+        envs, first = np.unique(self.env, return_index=True)
+        # One that appears under a value that somebody else had set began under that of
+        # the recording.
+        usual = np.where((self.run[first] == 0) | starts[first], first, 0)
+        began = dict(zip(envs.tolist(), self.value[usual].tolist(), strict=True))
+        steps = np.flatnonzero(~self.reset)
+        envs, first = np.unique(self.env[steps], return_index=True)
+        chose = starts[steps[first]]
+        chosen = self.value[steps[first]][chose]
+        began.update(zip(envs[chose].tolist(), chosen.tolist(), strict=True))
+        return {(env, value) for env, value in began.items() if env >= 0}
+
+
+def changes(subject: Examined) -> list[Change]:
+    """All changes of gravity that reached somebody, or whose reach is still open."""
+    runs = Runs(subject)
+    if len(runs.starts) < 2:
+        return []
+    reached = _reached(runs)
+    found = []
+    ends = [*(runs.starts[1:] - 1).tolist(), len(runs.rows) - 1]
+    for number in range(1, len(runs.starts)):
+        start = int(runs.starts[number])
+        suspect = int(runs.env[start])
+        others = reached.get(number, ())
+        only = (
+            not others
+            and number == len(runs.starts) - 1 == 1
+            and suspect >= 0
+            and bool((runs.env[start:] == suspect).all())
+        )
+        if others or only:
+            found.append(
+                Change(
+                    int(runs.rows[start - 1]),
+                    int(runs.rows[start]),
+                    int(runs.rows[ends[number]]),
+                    suspect,
+                    tuple(others),
+                    only,
+                )
+            )
+    return found
+
+
+def _reached(runs: Runs) -> dict[int, list[tuple[int, int]]]:
+    """By run: the environments that it reached, and their first native steps in it."""
+    starter = runs.env[runs.starts][runs.run]
+    came = (runs.before != runs.value) & (runs.env >= 0) & (runs.env != starter)
+    came &= runs.run > 0
+    own = runs.own_values()
+    width = int(runs.env.max(initial=0)) + 1
+    # A reset's own step is too short to matter, unless more follows it.
+    stepped = np.unique((runs.run * width + runs.env)[~runs.reset & (runs.env >= 0)])
+    found: dict[int, list[tuple[int, int]]] = {}
+    at = np.flatnonzero(came)
+    at = at[np.isin(runs.run[at] * width + runs.env[at], stepped)]
+    for i in at.tolist():
+        env = int(runs.env[i])
+        if (env, int(runs.value[i])) not in own:
+            found.setdefault(int(runs.run[i]), []).append((env, int(runs.rows[i])))
+    return found
