@@ -162,7 +162,7 @@ class EventFile:
             if self._deaths.hangs and mode != "salvage":
                 continue  # once is enough
             try:
-                self._apart = self._child(mode)
+                self._apart = self._child(mode, listing=True)
             except ApartError as error:
                 library = library or str(error)
                 continue
@@ -182,8 +182,8 @@ class EventFile:
         self._numbers = np.array(self._apart.numbers, np.int64)
         self.count = len(self._numbers)
 
-    def _child(self, mode: str) -> Apart:
-        return Apart(self.path, mode, self._deaths, self._descriptor)
+    def _child(self, mode: str, *, listing: bool = False) -> Apart:
+        return Apart(self.path, mode, self._deaths, self._descriptor, listing)
 
     def _tell_list(self, told: list[tuple[str, str, int]]) -> None:
         for message, where, count in told:
@@ -193,28 +193,34 @@ class EventFile:
 
     @property
     def numbers(self) -> Int64Array:
-        """int64 [E]: the numbers of its events, ascending.
+        """int64 [E]: the numbers of its events, ascending; see `listed`."""
+        return self.listed()
 
-        Listed when first asked for, which takes half a second for a million. A list
+    def listed(self, stops: Cancel | None = None) -> Int64Array:
+        """The numbers of its events, ascending, int64 [E].
+
+        Listed when first asked for, which takes some seconds for a million. A list
         that turns out to be damaged is read in another process.
 
         Raises
         ------
         ReadError
             If it can't be read.
+        CancelledError
+            If `stops` said so.
         """
         with self._listing_lock:
             if self._numbers is None:
-                self._list()
+                self._list(stops)
             if self._numbers is None or not len(self._numbers):
                 raise self._empty()
             return self._numbers
 
-    def _list(self) -> None:
+    def _list(self, stops: Cancel | None) -> None:
         if self.events is None:
             raise ReadError("listing the events of", self.path, "it is closed")
         try:
-            listing = list_events(self.events.id)
+            listing = list_events(self.events.id, stops)
         except H5_ERRORS as error:
             self._close_here()
             state = condition(self.path, thorough=True)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from h5py import h5, h5l
 
+from isoscope.core.errors import CancelledError
+
 if TYPE_CHECKING:
     from h5py import h5g
 
+    from isoscope.core.recording.source import Cancel
     from isoscope.core.recording.tracks import Int64Array
 
 _MAX_DIGITS = 18  # an int64 holds any such number
@@ -37,7 +40,7 @@ class Listing:
     told: list[tuple[str, str, int]] = field(default_factory=list)
 
 
-def list_events(events: h5g.GroupID) -> Listing:
+def list_events(events: h5g.GroupID, stops: Cancel | None = None) -> Listing:
     """List the events of this group, by hard links only.
 
     The library is let go of now and then, so that another thread can read an event
@@ -47,6 +50,8 @@ def list_events(events: h5g.GroupID) -> Listing:
     ------
     RuntimeError or OSError
         From libhdf5, if the list is damaged.
+    CancelledError
+        If `stops` said so, which is asked now and then.
     """
     names: list[bytes] = []
     kinds = bytearray()
@@ -65,6 +70,8 @@ def list_events(events: h5g.GroupID) -> Listing:
     elsewhere: list[bytes] = []
     more, start = True, 0
     while more:
+        if stops is not None and stops():
+            raise CancelledError("listing the events was stopped")
         # In the order of the index itself: any other would be sorted anew each time.
         more, start = events.links.iterate(
             take, idx_type=h5.INDEX_NAME, order=h5.ITER_NATIVE, idx=start, info=True

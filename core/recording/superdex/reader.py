@@ -107,7 +107,8 @@ class EventSource:
             if progress is not None:
                 progress(self.file.count, self.file.count)
             return
-        numbers, began = self.file.numbers, time.monotonic()
+        began = time.monotonic()
+        numbers = self.file.listed(lambda: self._stops(cancelled))
         total = len(numbers)
         self._take_problems()
         recording.expected_steps = total

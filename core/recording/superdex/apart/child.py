@@ -63,7 +63,8 @@ class Opening:
         If it can't be opened so.
     """
 
-    def __init__(self, path: str, mode: str) -> None:
+    def __init__(self, path: str, mode: str, listing: bool) -> None:
+        self.numbers: list[int] = []
         self.told: list[tuple[str, str, int]] = []
         self._groups: list[h5py.Group] = []
         self._group_of: dict[int, int] = {}
@@ -71,11 +72,11 @@ class Opening:
             if mode == "salvage":
                 self._salvage(path)
             else:
-                self._open(path, mode)
+                self._open(path, mode, listing)
         except H5_ERRORS as error:
             raise RefusedError(plain_error(error)) from None
 
-    def _open(self, path: str, mode: str) -> None:
+    def _open(self, path: str, mode: str, listing: bool) -> None:
         if mode == "overlay":
             file = h5py.File(Overlay(path, _root(path)), "r")
         else:
@@ -84,9 +85,10 @@ class Opening:
         if not isinstance(events, h5py.Group):
             raise RefusedError("/events is no group")
         self._groups = [events]
-        listing = list_events(events.id)
-        self.numbers = listing.numbers.tolist()
-        self.told = listing.told
+        if listing:
+            found = list_events(events.id)
+            self.numbers = found.numbers.tolist()
+            self.told = found.told
 
     def _salvage(self, path: str) -> None:
         found = find_events(path)
@@ -151,7 +153,7 @@ def main() -> None:
             _limit_memory(message.memory_bytes)
             _limit_time(OPENING * message.cpu_s)
             try:
-                opening = Opening(message.path, message.mode)
+                opening = Opening(message.path, message.mode, message.listing)
             except (RefusedError, MemoryError) as error:
                 wire.send(answers, wire.Failed(str(error) or "out of memory"))
                 continue

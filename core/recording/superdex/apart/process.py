@@ -89,6 +89,8 @@ class Apart:
     descriptor
         An open descriptor of the file: the child reads the same one, even if the path
         leads elsewhere or nowhere by then.
+    listing
+        Whether to list the events; else `numbers` is empty.
 
     Raises
     ------
@@ -96,24 +98,31 @@ class Apart:
         If it can't be opened so.
     """
 
-    def __init__(self, path: Path, mode: str, deaths: Deaths, descriptor: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        mode: str,
+        deaths: Deaths,
+        descriptor: int,
+        listing: bool = True,
+    ) -> None:
         self.path = path
         self.mode = mode
         self._deaths = deaths
         self._descriptor = descriptor
         self._closed = False
         self._child: _Child | None = None
-        opened = self._start()
+        opened = self._start(listing)
         self.numbers = wire.numbers_from_bytes(opened.numbers)
         self.told = opened.told
 
-    def _start(self) -> wire.Opened:
+    def _start(self, listing: bool = False) -> wire.Opened:
         child = self._child = _Child(self._descriptor)
         inherited = f"/proc/self/fd/{self._descriptor}"
         path = inherited if os.path.exists(inherited) else os.path.abspath(self.path)
         size = os.fstat(self._descriptor).st_size
         seconds = CPU_S + size / BYTES_A_CPU_S
-        child.send(wire.Open(path, self.mode, seconds, MEMORY_BYTES))
+        child.send(wire.Open(path, self.mode, listing, seconds, MEMORY_BYTES))
         answer = child.answer(None)
         if isinstance(answer, wire.Opened):
             return answer

@@ -29,11 +29,13 @@ Told: TypeAlias = tuple[str, str, bool]
 class Open(msgspec.Struct, tag=True):
     """Open the file in this mode; answered by Opened or Failed.
 
-    `cpu_s` is how much processor time one object may take.
+    `cpu_s` is how much processor time one object may take. The events are listed only
+    with `listing`.
     """
 
     path: str
     mode: str
+    listing: bool
     cpu_s: float
     memory_bytes: int
 
