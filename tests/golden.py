@@ -1,254 +1,202 @@
-"""Results recorded from RLinf, and comparing with them.
+"""Reading the golden data of the trajectory contract, and comparing with it.
 
-``tests/data/rlinf/README.md`` says how the files are read. Decoding is strict: what the
-files don't say is an error here. A case decodes its values anew at every access, so a
-call that works in place can't spoil another case.
-
-    for case in golden.cases("sources"):
-        golden.run(case, lambda case: call(**case.args))
+`tests/data/rlinf/README.md` says how a group is written. Inputs become objects of ours;
+expectations stay as they were written and are compared with our results field by field,
+so that nothing of ours can smooth over a difference.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import importlib
 import json
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from safetensors.torch import load_file
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+DATA = Path(__file__).parent / "data" / "rlinf"
 
-FOLDER = Path(__file__).parent / "data" / "rlinf"
-CASES = 734
-
-# Where the data classes named in the files are found.
-MODULE = "isoscope.core.trajectory"
-# Fields of ours that RLinf's classes don't have; they are not compared.
-OURS: dict[str, frozenset[str]] = {}
-# Compared within 1e-6 instead of exactly.
-CLOSE = frozenset({"advantages", "returns"})
-TOLERANCE = 1e-6
-
-
-class Group:
-    """One group: its cases as JSON, and its tensors."""
-
-    def __init__(self, name: str, folder: Path = FOLDER) -> None:
-        self.name = name
-        self.data = json.loads((folder / f"{name}.json").read_text("utf-8"))
-        assert self.data["format"] == "trajectory-golden"
-        assert self.data["format_version"] == 1
-        self.tensors = load_file(folder / self.data["tensors"])
-        assert len(self.data["cases"]) == self.data["case_count"]
-
-    def decode(self, value: Any) -> Any:
-        """Turn the JSON of a value into the value, with tensors of its own."""
-        if isinstance(value, list):
-            return [self.decode(each) for each in value]
-        if not isinstance(value, dict):
-            return value
-        special = next((key for key in value if key.startswith("$")), None)
-        if special is None:
-            return {key: self.decode(each) for key, each in value.items()}
-        inner = value[special]
-        if special == "$t":
-            return self.tensors[inner].clone()
-        if special == "$a":
-            return self.tensors[inner].numpy().copy()
-        if special == "$tuple":
-            return tuple(self.decode(each) for each in inner)
-        if special == "$float":
-            return float(inner)
-        if special == "$key":
-            return data_class("TrajectoryKey")(*inner)
-        if special == "$source":
-            return data_class("TrajectorySource")(**self.decode(inner))
-        if special == "$type":
-            kind = data_class(inner)
-            # A field that is None was left out, also where it has no default.
-            given = {
-                field.name: None
-                for field in dataclasses.fields(kind)
-                if field.default is dataclasses.MISSING
-                and field.default_factory is dataclasses.MISSING
-            }
-            given |= {k: self.decode(v) for k, v in value.items() if k != "$type"}
-            return kind(**given)
-        raise AssertionError(f"{special} in {self.name} is not described")
+HOME = "isoscope.core.trajectory"
+TYPES = {
+    "EnvTransition": f"{HOME}.env",
+    "EnvPart": f"{HOME}.env",
+    "PolicyInput": f"{HOME}.policy_input",
+    "PolicyOutput": f"{HOME}.policy",
+    "PolicyPart": f"{HOME}.policy",
+    "JoinedChunk": f"{HOME}.joiner",
+    "TrajectoryStep": f"{HOME}.steps",
+    "Trajectory": f"{HOME}.trajectory",
+    "LeRobotStep": f"{HOME}.lerobot.records",
+    "LeRobotChunk": f"{HOME}.lerobot.records",
+    "LeRobotFrame": f"{HOME}.lerobot.records",
+}
+CLOSE = ("advantages", "returns")
+NOTHING = object()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass
 class Case:
-    """One case; `group` decodes its values."""
+    """One case; `tensors` are those of its group, by key."""
 
-    group: Group
-    data: dict[str, Any]
+    id: str
+    name: str
+    call: str
+    tensors: dict[str, torch.Tensor] = field(repr=False)
+    args: dict[str, Any] = field(repr=False, default_factory=dict)
+    expect: Any = field(repr=False, default=NOTHING)
+    raises: str | None = None
+    setup: dict[str, Any] = field(repr=False, default_factory=dict)
+    events: list[dict[str, Any]] = field(repr=False, default_factory=list)
+    after: list[str] = field(repr=False, default_factory=list)
+    spec: Any = None
+    note: str | None = None
 
-    @property
-    def name(self) -> str:
-        return str(self.data["name"])
-
-    @property
-    def call(self) -> str:
-        return str(self.data["call"])
-
-    @property
-    def args(self) -> dict[str, Any]:
-        return dict(self.group.decode(self.data["args"]))
-
-    @property
-    def setup(self) -> dict[str, Any]:
-        return dict(self.group.decode(self.data["setup"]))
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        """The events; only ``in`` and the like decoded, ``expect`` as in the file."""
-        return [
-            {k: v if k == "expect" else self.group.decode(v) for k, v in event.items()}
-            for event in self.data["events"]
-        ]
-
-    @property
-    def expect(self) -> Any:
-        """The expected result as in the file; compare with `check`."""
-        return self.data["expect"]
-
-    @property
-    def raises(self) -> str | None:
-        return self.data.get("raises")
-
-    def check(self, actual: Any, expect: Any = ..., close: Iterable[str] = ()) -> None:
-        """Assert that `actual` is what was recorded (or another part of the file).
-
-        `close` names more keys whose values need only be within the tolerance.
-        """
-        wanted = self.data["expect"] if expect is ... else expect
-        same(self.group, actual, wanted, self.name, CLOSE | frozenset(close))
-
-    def __repr__(self) -> str:
-        return f"{self.group.name}:{self.name}"
+    def decoded(self) -> dict[str, Any]:
+        """The arguments as objects of ours."""
+        return {name: decode(value, self.tensors) for name, value in self.args.items()}
 
 
-@functools.cache
-def group(name: str, folder: Path = FOLDER) -> Group:
-    """Load one group, once."""
-    return Group(name, folder)
+@cache
+def tensors_of(group: str) -> dict[str, torch.Tensor]:
+    return load_file(DATA / f"{group}.safetensors")
 
 
-def cases(name: str, *calls: str) -> list[Case]:
-    """Give the cases of a group, of these calls only if any are named."""
-    loaded = group(name)
-    found = [Case(loaded, data) for data in loaded.data["cases"]]
-    return [case for case in found if not calls or case.call in calls]
+@cache
+def cases_of(group: str) -> list[Case]:
+    """All cases of a group."""
+    written = json.loads((DATA / f"{group}.json").read_text("utf-8"))
+    assert (written["format"], written["format_version"]) == ("trajectory-golden", 1)
+    cases = [Case(tensors=tensors_of(group), **case) for case in written["cases"]]
+    assert len(cases) == written["case_count"]
+    return cases
 
 
-def parametrize(name: str, *calls: str) -> pytest.MarkDecorator:
-    """Run a test once for each case: its argument is called `case`."""
-    found = cases(name, *calls)
-    return pytest.mark.parametrize("case", found, ids=[case.name for case in found])
+def class_of(name: str) -> Any:
+    """Our class of this name."""
+    return getattr(import_module(TYPES[name]), name)
 
 
-def run(
-    case: Case,
-    call: Callable[[Case], Any],
-    errors: type[Exception] | tuple[type[Exception], ...] = (),
-    close: Iterable[str] = (),
+def decode(value: Any, tensors: dict[str, torch.Tensor]) -> Any:
+    """Turn a written value into ours; tensors and arrays are copies."""
+    if isinstance(value, list):
+        return [decode(item, tensors) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$t" in value:
+        return tensors[value["$t"]].clone()
+    if "$a" in value:
+        return tensors[value["$a"]].numpy().copy()
+    if "$key" in value:
+        return key(value["$key"])
+    if "$source" in value:
+        rows = value["$source"]
+        return source(decode(rows["key"], tensors), rows["size"], rows["offset"])
+    if "$tuple" in value:
+        return tuple(decode(value["$tuple"], tensors))
+    if "$float" in value:
+        return float(value["$float"])
+    if "$type" in value:
+        given = {k: decode(v, tensors) for k, v in value.items() if k != "$type"}
+        return build(class_of(value["$type"]), given)
+    assert not any(name.startswith("$") for name in value), sorted(value)
+    return {name: decode(item, tensors) for name, item in value.items()}
+
+
+def build(kind: Any, given: dict[str, Any]) -> Any:
+    """Make an object; what was left out is None, also where there is no default."""
+    missing = dataclasses.MISSING
+    for item in dataclasses.fields(kind):
+        needed = item.default is missing and item.default_factory is missing
+        if item.init and needed and item.name not in given:
+            given[item.name] = None
+    return kind(**given)
+
+
+def key(parts: list[int]) -> Any:
+    from isoscope.core.trajectory.keys import TrajectoryKey
+
+    return TrajectoryKey(*parts)
+
+
+def source(of: Any, size: int, offset: int) -> Any:
+    from isoscope.core.trajectory.keys import TrajectorySource
+
+    return TrajectorySource(of, size, offset)
+
+
+def assert_same(
+    expected: Any, actual: Any, tensors: dict[str, torch.Tensor], where: str = "result"
 ) -> None:
-    """Call, and compare: the result, or the error's class or one of `errors`."""
-    if case.raises is None:
-        case.check(call(case), close=close)
-        return
-    extra = errors if isinstance(errors, tuple) else (errors,)
-    with pytest.raises((named_error(case.raises), *extra)):
-        call(case)
-
-
-def named_error(name: str) -> type[Exception]:
-    """Give the built-in exception of this name."""
-    import builtins
-
-    error = getattr(builtins, name)
-    assert issubclass(error, Exception)
-    return error
-
-
-@functools.cache
-def data_class(name: str) -> type[Any]:
-    """Give our class of this name."""
-    return getattr(importlib.import_module(MODULE), name)
-
-
-def same(
-    group: Group, actual: Any, wanted: Any, where: str, close: frozenset[str]
-) -> None:
-    """Assert that a value is the one that JSON tells, to the dtype."""
-    if isinstance(wanted, list):
-        assert isinstance(actual, list), f"{where}: {type(actual).__name__}, not list"
-        each(group, actual, wanted, where, close)
-        return
-    if not isinstance(wanted, dict):
-        assert actual is not None or wanted is None, f"{where}: None, not {wanted!r}"
-        assert type(actual) is type(wanted), f"{where}: {actual!r}, not {wanted!r}"
-        assert actual == wanted, f"{where}: {actual!r}, not {wanted!r}"
-        return
-    special = next((key for key in wanted if key.startswith("$")), None)
-    if special is None:
-        assert isinstance(actual, dict), f"{where}: {type(actual).__name__}, not dict"
-        assert set(actual) == set(wanted), f"{where}: other keys"
-        for key, value in wanted.items():
-            same(group, actual[key], value, f"{where}.{key}", close)
-    elif special in ("$t", "$a"):
-        array(actual, group.decode(wanted), where, close)
-    elif special == "$tuple":
-        assert isinstance(actual, tuple), f"{where}: {type(actual).__name__}, not tuple"
-        each(group, actual, wanted["$tuple"], where, close)
-    elif special == "$type":
-        record(group, actual, wanted, where, close)
+    """Compare a result of ours with what was written down."""
+    if isinstance(expected, list):
+        assert isinstance(actual, list), f"{where}: {type(actual).__name__}, not a list"
+        _assert_items(expected, actual, tensors, where)
+    elif not isinstance(expected, dict):
+        assert type(actual) is type(expected), f"{where}: {actual!r} for {expected!r}"
+        assert actual == expected, f"{where}: {actual!r}, expected {expected!r}"
+    elif "$t" in expected:
+        assert isinstance(actual, torch.Tensor), f"{where}: {type(actual).__name__}"
+        _assert_tensor(tensors[expected["$t"]], actual, where)
+    elif "$a" in expected:
+        assert isinstance(actual, np.ndarray), f"{where}: {type(actual).__name__}"
+        wanted = tensors[expected["$a"]].numpy()
+        assert actual.dtype == wanted.dtype, f"{where}: {actual.dtype}"
+        _assert_tensor(torch.from_numpy(wanted), torch.from_numpy(actual), where)
+    elif "$tuple" in expected:
+        assert isinstance(actual, tuple), f"{where}: {type(actual).__name__}"
+        _assert_items(expected["$tuple"], list(actual), tensors, where)
+    elif "$type" in expected:
+        _assert_object(expected, actual, tensors, where)
+    elif any(name in expected for name in ("$key", "$source", "$float")):
+        wanted = decode(expected, tensors)
+        same = actual == wanted or (wanted != wanted and actual != actual)
+        assert same, f"{where}: {actual!r}, expected {wanted!r}"
     else:
-        value = group.decode(wanted)
-        both_nan = value != value and actual != actual
-        assert both_nan or actual == value, f"{where}: {actual!r}, not {value!r}"
+        assert isinstance(actual, dict), f"{where}: {type(actual).__name__}, not a dict"
+        assert set(actual) == set(expected), f"{where}: {set(actual) ^ set(expected)}"
+        for name, value in expected.items():
+            assert_same(value, actual[name], tensors, f"{where}.{name}")
 
 
-def each(
-    group: Group, actual: Any, wanted: list[Any], where: str, close: frozenset[str]
+def _assert_items(
+    expected: list[Any], actual: list[Any], tensors: dict[str, Any], where: str
 ) -> None:
-    assert len(actual) == len(wanted), f"{where}: {len(actual)}, not {len(wanted)}"
-    for at, (one, other) in enumerate(zip(actual, wanted, strict=True)):
-        same(group, one, other, f"{where}[{at}]", close)
+    assert len(actual) == len(expected), f"{where}: {len(actual)}, not {len(expected)}"
+    for number, (left, right) in enumerate(zip(expected, actual, strict=True)):
+        assert_same(left, right, tensors, f"{where}[{number}]")
 
 
-def record(
-    group: Group, actual: Any, wanted: dict[str, Any], where: str, close: frozenset[str]
+def _assert_object(
+    expected: dict[str, Any], actual: Any, tensors: dict[str, Any], where: str
 ) -> None:
-    kind = wanted["$type"]
-    assert isinstance(actual, data_class(kind)), f"{where}: {type(actual).__name__}"
-    for field in dataclasses.fields(actual):
-        if field.name not in OURS.get(kind, frozenset()):
-            value = getattr(actual, field.name)
-            name = f"{where}.{field.name}"
-            same(group, value, wanted.get(field.name), name, close)
-    unknown = set(wanted) - {"$type"} - {f.name for f in dataclasses.fields(actual)}
-    assert not unknown, f"{where}: no field {unknown}"
+    name = expected["$type"]
+    assert type(actual).__name__ == name, (
+        f"{where}: {type(actual).__name__}, not {name}"
+    )
+    for item, value in expected.items():
+        if item != "$type":
+            assert_same(value, getattr(actual, item), tensors, f"{where}.{item}")
+    for item in dataclasses.fields(actual):
+        if item.name not in expected:
+            left_out = getattr(actual, item.name)
+            assert left_out is None, f"{where}.{item.name}: {left_out!r}, not None"
 
 
-def array(actual: Any, wanted: Any, where: str, close: frozenset[str]) -> None:
-    assert type(actual) is type(wanted), f"{where}: {type(actual).__name__}"
-    assert actual.shape == wanted.shape, f"{where}: {actual.shape}, not {wanted.shape}"
-    assert actual.dtype == wanted.dtype, f"{where}: {actual.dtype}, not {wanted.dtype}"
-    one = actual.detach().numpy() if isinstance(actual, torch.Tensor) else actual
-    other = wanted.numpy() if isinstance(wanted, torch.Tensor) else wanted
-    last = where.rsplit(".", 1)[-1].split("[")[0].split("::")[-1]
-    if last in close:
-        equal = np.allclose(one, other, TOLERANCE, TOLERANCE, equal_nan=True)
-    else:
-        floating = np.issubdtype(other.dtype, np.floating)
-        equal = np.array_equal(one, other, equal_nan=bool(floating))
-    assert equal, f"{where}:\n{actual}\nnot\n{wanted}"
+def _assert_tensor(expected: torch.Tensor, actual: torch.Tensor, where: str) -> None:
+    assert actual.shape == expected.shape, f"{where}: {actual.shape}, {expected.shape}"
+    assert actual.dtype == expected.dtype, f"{where}: {actual.dtype}, {expected.dtype}"
+    close = where.rsplit(".", 1)[-1].split("[")[0] in CLOSE
+    tolerance = 1e-6 if close else 0.0
+    torch.testing.assert_close(
+        actual,
+        expected,
+        rtol=tolerance,
+        atol=tolerance,
+        equal_nan=True,
+        msg=lambda text: f"{where}: {text}",
+    )
