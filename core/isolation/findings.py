@@ -60,9 +60,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     severity: Severity
-    headline: str
     message: str
     remedy: str
+    headline: str = ""
     env: int | None = None
     other_env: int | None = None
     episode: int | None = None

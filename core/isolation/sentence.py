@@ -100,8 +100,8 @@ def claim(finding: Finding) -> str:
     """What a finding says, in one clause without its details."""
     special = _CLAIMS.get(finding.id)
     said = special(finding) if special is not None else None
-    if said is not None:
-        return said
+    if said or finding.headline:
+        return said or finding.headline
     for end in (": ", "; "):
         head, found, _ = finding.message.partition(end)
         if found:
