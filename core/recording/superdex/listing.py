@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from h5py import h5, h5l
+from h5py import h5, h5i, h5l
 
 from isoscope.core.errors import CancelledError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from h5py import h5g
 
     from isoscope.core.recording.source import Cancel
     from isoscope.core.recording.tracks import Int64Array
 
 _MAX_DIGITS = 18  # an int64 holds any such number
-_AT_ONCE = 1 << 16  # entries listed before other threads get a turn
+_AT_ONCE = 1 << 14  # entries listed before other threads get a turn
+_BYTES_PER_LINK = 64  # of heap and index, about
+_MOST_ROOM = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +74,25 @@ def list_events(events: h5g.GroupID, stops: Cancel | None = None) -> Listing:
     strange: list[bytes] = []
     elsewhere: list[bytes] = []
     more, start = True, 0
-    while more:
-        if stops is not None and stops():
-            raise CancelledError("listing the events was stopped")
-        # In the order of the index itself: any other would be sorted anew each time.
-        more, start = events.links.iterate(
-            take, idx_type=h5.INDEX_NAME, order=h5.ITER_NATIVE, idx=start, info=True
-        )
-        part = _numbers(names)
-        numbered = part >= 0
-        hard = np.frombuffer(kinds, np.uint8) == h5l.TYPE_HARD
-        if not numbered.all():
-            strange += [names[i] for i in np.flatnonzero(~numbered)]
-        if not hard.all():
-            elsewhere += [names[i] for i in np.flatnonzero(numbered & ~hard)]
-        numbers.append(part[numbered & hard])
-        found.append(np.array(addresses, np.uint64)[numbered & hard])
-        names, kinds, addresses = [], bytearray(), array("Q")
+    with _room_for(events, events.get_num_objs()):
+        while more:
+            if stops is not None and stops():
+                raise CancelledError("listing the events was stopped")
+            # By the index that names are looked up in, so that what is listed can be
+            # opened, and in its own order: any other would be sorted anew each time.
+            more, start = events.links.iterate(
+                take, idx_type=h5.INDEX_NAME, order=h5.ITER_NATIVE, idx=start, info=True
+            )
+            part = _numbers(names)
+            numbered = part >= 0
+            hard = np.frombuffer(kinds, np.uint8) == h5l.TYPE_HARD
+            if not numbered.all():
+                strange += [names[i] for i in np.flatnonzero(~numbered)]
+            if not hard.all():
+                elsewhere += [names[i] for i in np.flatnonzero(numbered & ~hard)]
+            numbers.append(part[numbered & hard])
+            found.append(np.array(addresses, np.uint64)[numbered & hard])
+            names, kinds, addresses = [], bytearray(), array("Q")
     unsorted = np.concatenate(numbers)
     order = np.argsort(unsorted, kind="stable")
     told = [
@@ -94,6 +101,27 @@ def list_events(events: h5g.GroupID, stops: Cancel | None = None) -> Listing:
         *missing(unsorted[order]),
     ]
     return Listing(unsorted[order], np.concatenate(found)[order], told)
+
+
+@contextmanager
+def _room_for(events: h5g.GroupID, count: int) -> Iterator[None]:
+    """Let the library hold a long list's heap, which it visits in no order."""
+    size = min(count * _BYTES_PER_LINK, _MOST_ROOM)
+    file = h5i.get_file_id(events)
+    before = file.get_mdc_config()
+    if size <= before.initial_size:
+        yield
+        return
+    roomy = file.get_mdc_config()
+    roomy.set_initial_size = True
+    roomy.initial_size = size
+    roomy.max_size = max(size, roomy.max_size)
+    file.set_mdc_config(roomy)
+    try:
+        yield
+    finally:
+        before.set_initial_size = True
+        file.set_mdc_config(before)
 
 
 def _numbers(names: list[bytes]) -> Int64Array:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.superdex.scan.append import Run
-from isoscope.core.recording.superdex.scan.block import judge_steps, scan_block
 from isoscope.core.recording.superdex.scan.bounds import SUPERBLOCK_BYTES, recorded_end
+from isoscope.core.recording.superdex.scan.claims import Claims
 from isoscope.core.recording.superdex.scan.classify import Classifier
 from isoscope.core.recording.superdex.scan.confirm import Confirmer
 from isoscope.core.recording.superdex.scan.filebytes import (
@@ -17,6 +17,7 @@ from isoscope.core.recording.superdex.scan.filebytes import (
     OutOfBoundsError,
     same_file,
 )
+from isoscope.core.recording.superdex.scan.scanner import judge_steps, scan_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +56,7 @@ class Scan:
         self._source = source
         self._numbers, self._addresses = numbers, addresses
         self._classifier = Classifier(source)
+        self._claims = Claims()
         self._confirmer = Confirmer(events, seed=len(numbers))
         each = max(1, source.end // max(1, len(numbers)))
         self._block_events = int(np.clip(WINDOW_BYTES // each, 1, BLOCK_EVENTS))
@@ -128,7 +130,7 @@ class Scan:
         stop = min(last + self._margin, first + 2 * WINDOW_BYTES)
         try:
             self._source.load(first, stop)
-            block = scan_block(self._classifier, addresses)
+            block = scan_block(self._classifier, self._claims, addresses)
             steps = judge_steps(block)
             also = [0] if low == 0 else []
             if high == len(self._numbers):
