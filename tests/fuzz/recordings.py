@@ -26,6 +26,8 @@ from pathlib import Path
 import msgspec
 
 from isoscope.core.errors import IsoscopeError
+from isoscope.core.jsonform import encode
+from isoscope.core.recording.info import info
 from isoscope.core.recording.problems import MAX_KINDS
 from isoscope.core.recording.registry import open_source
 from tests.fuzz import made
@@ -112,6 +114,7 @@ def judge(path: Path, content: bytes) -> Verdict:
     for problem in recording.problems:
         if not str(problem).isprintable():
             wrong.append(f"the problem is no line: {problem!r}")
+    encode(info(recording))
     kept = "whole" if not recording.problems else "told"
     wrong += _untouched(path, content)
     return Verdict(f"recording, {kept}" if len(recording) else "no steps", wrong)
