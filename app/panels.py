@@ -19,6 +19,8 @@ PANELS: dict[str, str] = {
     "scene": "isoscope.widgets.scene.panel:ScenePanel",
     "timeline": "isoscope.widgets.timeline.panel:TimelinePanel",
     "signals": "isoscope.widgets.signals.panel:SignalsPanel",
+    "clocks": "isoscope.widgets.clocks.panel:ClocksPanel",
+    "findings": "isoscope.widgets.findings.panel:FindingsPanel",
     "inspector": "isoscope.widgets.inspector.panel:InspectorPanel",
     "transport": "isoscope.widgets.transport.panel:TransportPanel",
 }

@@ -21,6 +21,7 @@ from isoscope.core.controltime import control_time_s
 from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.audit import audit
 from isoscope.core.isolation.context import Context, Examined
+from isoscope.core.turns import Turns
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.result import Attribution
@@ -118,6 +119,22 @@ class Analysis:
     def owner(self, row: int) -> int:
         """Whose native step a row is; -1 where unknown or not covered."""
         return int(self.labels.env[row]) if 0 <= row < self.rows else -1
+
+    def turns_of(self, env: int) -> Turns:
+        """The rows of one environment, broken where its state broke off."""
+        found = self._turns.get(env)
+        if found is None:
+            own = self.rows_of(env)
+            labels, parent = self.labels, self.attribution.parent[own]
+            broken = np.zeros(len(own), np.bool_)
+            broken[1:] = np.diff(labels.episode[own]) != 0
+            broken[1:] |= (parent[1:] >= 0) & (parent[1:] != own[:-1])
+            found = self._turns[env] = Turns.of(own, broken)
+        return found
+
+    @cached_property
+    def _turns(self) -> dict[int, Turns]:
+        return {}
 
     def findings_of(self, env: int) -> list[Finding]:
         """The findings that are about an environment, or that reached it."""

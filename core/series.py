@@ -19,7 +19,7 @@ from isoscope.core.recording.tracks import RaggedWindow
 
 if TYPE_CHECKING:
     from isoscope.core.recording.model import Recording
-    from isoscope.core.recording.tracks import AnyTrack, Array, BoolArray
+    from isoscope.core.recording.tracks import AnyTrack, Array, BoolArray, Int64Array
 
 Measure: TypeAlias = Literal["count", "sum", "max"]
 MEASURES: dict[Measure, str] = {
@@ -165,6 +165,19 @@ class FieldRows:
             flat = window.values.reshape(stop - start, self._size)
             values = flat[:, self.component].astype(np.float64)
         return values, window.valid & np.isfinite(values)
+
+    def pick(self, rows: Int64Array) -> tuple[Array, BoolArray]:
+        """These rows, ascending: float64 [n], and where there is a finite number."""
+        if len(rows) == 0:
+            return np.zeros(0), np.zeros(0, np.bool_)
+        first = int(rows[0])
+        window = self.track.read(first, int(rows[-1]) + 1)
+        if isinstance(window, RaggedWindow):
+            values = self._measured(window)[rows - first]
+        else:
+            flat = window.values.reshape(len(window.valid), -1)
+            values = flat[rows - first, self.component].astype(np.float64)
+        return values, window.valid[rows - first] & np.isfinite(values)
 
     def at(self, row: int) -> float | None:
         """The number in one row, also if it isn't finite; None where there is none."""

@@ -69,6 +69,39 @@ LAYOUTS: dict[str, Layout] = {
                 (column(("signals", 50), ("inspector", 50)), 29),
             ),
         ),
+        Layout(
+            "isolate",
+            "Isolate",
+            row(
+                (
+                    column((row(("sources", 18), ("scene", 82)), 64), ("timeline", 36)),
+                    71,
+                ),
+                (
+                    column(
+                        ("signals", 34),
+                        (Tabs(("clocks", "inspector")), 32),
+                        ("findings", 34),
+                    ),
+                    29,
+                ),
+            ),
+        ),
+        Layout(
+            "align",
+            "Align",
+            column(
+                (
+                    row(
+                        ("sources", 14),
+                        ("clocks", 52),
+                        (column(("scene", 50), ("signals", 50)), 34),
+                    ),
+                    66,
+                ),
+                ("timeline", 34),
+            ),
+        ),
     )
 }
 DEFAULT = "inspect"
@@ -102,6 +135,11 @@ def _anchor(node: Node, way: Literal["row", "column"]) -> str | None:
     if node.way == way:
         return None
     return next((a for part, _ in node.parts if (a := _anchor(part, way))), None)
+
+
+def home_of(panel: str, layouts: list[Layout]) -> Layout | None:
+    """The first of these layouts that has the panel; None where none has."""
+    return next((layout for layout in layouts if panel in layout.panels), None)
 
 
 def offered(panels: set[str]) -> list[Layout]:

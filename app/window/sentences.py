@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.core.isolation.sentence import sentence_of as found_out
 from isoscope.core.summary import counted, problem_counts, summarize
 from isoscope.widgets.sentence_bar import Sentence, Tone
 from isoscope.widgets.session import Phase
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
     from isoscope.widgets.elided import Part
     from isoscope.widgets.session import Document
 
+TONES: tuple[Tone, ...] = ("error", "warning")
 NOTHING = Sentence(("Nothing is open: open a recording, or drop one here.",))
 PROBLEMS, CANCEL, RELOAD = "problems", "cancel", "reload"
+SHOW, FINDINGS, ANALYSE = "show", "findings", "analyse"
 
 
 def opening(paths: list[Path]) -> Sentence:
@@ -44,23 +47,56 @@ def sentence_of(document: Document, several: bool = False) -> Sentence:
         )
     if phase in (Phase.OPENING, Phase.INDEXING):
         return _indexing(document, name)
-    parts: list[str | Part] = [*name, summarize(document.recording)]
+    parts: list[str | Part] = [*name, *_said(document)]
     buttons: list[tuple[str, str]] = []
-    tone: Tone = "plain"
+    tone = _tone(document)
     errors, others = problem_counts(document.recording)
     if phase is Phase.STOPPED:
-        tone = "warning"
+        tone = _worse(tone, "warning")
         done, total = document.progress
         parts.append((f" Stopped after {done:,} of {counted(total, 'event')}.", True))
         buttons.append((RELOAD, "Read it again"))
     if errors:
-        tone = "warning" if document.rows else "error"
+        tone = _worse(tone, "warning" if document.rows else "error")
         verb = counted(errors, "place")
         parts.append((f" {verb} could not be read.", True))
     if errors or others:
         text = counted(errors, "problem") if errors else counted(others, "remark")
         buttons.insert(0, (PROBLEMS, f"Show {text}"))
-    return Sentence(tuple(parts), tone, tuple(buttons))
+    buttons += _finding_buttons(document)
+    progress = document.analysing
+    if progress is not None:
+        parts.append(" Finding out whose each step was …")
+        buttons.append((CANCEL, "Stop"))
+    elif document.analysis_error:
+        parts.append((" Whose each step was is not known: stopped.", True))
+        buttons.append((ANALYSE, "Find out"))
+    return Sentence(tuple(parts), tone, tuple(buttons), progress)
+
+
+def _said(document: Document) -> list[str | Part]:
+    """What it is and what is wrong with it, as far as anybody has looked."""
+    analysis = document.analysis
+    if analysis is None:
+        return [summarize(document.recording)]
+    return [*found_out(document.recording, analysis.attribution, analysis.audit)]
+
+
+def _tone(document: Document) -> Tone:
+    severities = {finding.severity for finding in document.findings}
+    return next((s for s in TONES if s in severities), "plain")
+
+
+def _worse(one: Tone, other: Tone) -> Tone:
+    return next((t for t in TONES if t in (one, other)), "plain")
+
+
+def _finding_buttons(document: Document) -> list[tuple[str, str]]:
+    count = len(document.findings)
+    if not count:
+        return []
+    every = "The finding" if count == 1 else f"All {count:,} findings"
+    return [(SHOW, "Show"), (FINDINGS, every)]
 
 
 def _indexing(document: Document, name: tuple[str | Part, ...]) -> Sentence:

@@ -24,6 +24,7 @@ from isoscope.app.window.commands import Commands
 from isoscope.app.window.dropping import dropped_files
 from isoscope.app.window.finder import Finder
 from isoscope.app.window.frame import Frame
+from isoscope.app.window.layouts import home_of
 from isoscope.app.window.menus import build_menus, fill_layouts, fill_when_opened
 from isoscope.app.window.missing import MissingPanel
 from isoscope.app.window.view_link import show_link
@@ -234,6 +235,27 @@ class Window(QMainWindow):
         self.arrangement.choose(key)
         self.frame.header.show_layout(self.arrangement.title)
 
+    def show_finding(self, at: int) -> None:
+        """Look at a finding of the active document, with the panels that show it."""
+        self._in_view("findings")
+        self.session.show_finding(at)
+
+    def _first_finding(self) -> int:
+        document = self.session.active
+        chosen = None if document is None else document.finding
+        return 0 if chosen is None else chosen
+
+    def _in_view(self, key: str) -> None:
+        """Have a panel in view, by the layout that it belongs to if it is hidden."""
+        dock = self.docks.docks.get(key)
+        if dock is None:
+            return
+        if dock.isHidden():
+            home = home_of(key, self.arrangement.layouts)
+            if home is not None:
+                self.set_layout(home.key)
+        self.docks.raise_panel(key)
+
     def settled(self) -> bool:
         """Whether nothing is still to be opened, indexed, computed or drawn."""
         panels = [p for p in self.panels.values() if p.isVisible()]
@@ -267,11 +289,15 @@ class Window(QMainWindow):
     def _on_added(self, document: Document) -> None:
         document.phase_changed.connect(self._on_document)
         document.progress_changed.connect(self._on_document)
+        document.analysing_changed.connect(self._on_document)
+        document.analysed.connect(self._on_document)
         self._on_document()
 
     def _on_removed(self, document: Document) -> None:
         document.phase_changed.disconnect(self._on_document)
         document.progress_changed.disconnect(self._on_document)
+        document.analysing_changed.disconnect(self._on_document)
+        document.analysed.disconnect(self._on_document)
         self._on_document()
 
     def _on_document(self, *_: object) -> None:
@@ -293,7 +319,9 @@ class Window(QMainWindow):
         document = self.session.active
         actions = self.actions_by_id
         actions.enable(NEED_DOCUMENT, document is not None)
-        running = document is not None and self.workspace.indexing(document)
+        running = document is not None and (
+            self.workspace.indexing(document) or document.analysing is not None
+        )
         actions.enable(("file.cancel",), running)
         actions.enable(("view.next_document",), len(self.session.documents) > 1)
 
@@ -312,6 +340,12 @@ class Window(QMainWindow):
             self.actions_by_id["file.reload"].trigger()
         elif key == sentences.PROBLEMS:
             show_problems(self)
+        elif key == sentences.SHOW:
+            self.show_finding(self._first_finding())
+        elif key == sentences.FINDINGS:
+            self._in_view("findings")
+        elif key == sentences.ANALYSE and self.session.active is not None:
+            self.workspace.analysing.start(self.session.active)
 
     def _replace_bookmark(self, old: Bookmark, new: Bookmark | None = None) -> None:
         document = self.session.active
@@ -363,3 +397,5 @@ class Window(QMainWindow):
         for document in session.documents:
             document.phase_changed.disconnect(self._on_document, missing_ok=True)
             document.progress_changed.disconnect(self._on_document, missing_ok=True)
+            document.analysing_changed.disconnect(self._on_document, missing_ok=True)
+            document.analysed.disconnect(self._on_document, missing_ok=True)

@@ -308,7 +308,8 @@ def test_submenus_are_filled_when_they_open(window):
     panels = next(a for a in view.actions() if a.text() == "Panels").menu()
     panels.aboutToShow.emit()
     names = [action.text() for action in panels.actions()]
-    assert names == ["Sources", "Scene", "Timeline", "Signals", "Inspector"]
+    shown = ["Sources", "Scene", "Timeline", "Signals", "Clocks", "Findings"]
+    assert names == [*shown, "Inspector"]
     next(a for a in panels.actions() if a.text() == "Signals").trigger()
     assert window.docks.docks["signals"].isHidden()
 

@@ -70,7 +70,10 @@ def test_it_opens_on_a_recording_and_says_what_it_is(window):
     assert window.session.active.phase is Phase.READY
     assert window.session.clock.state.rows == 126
     text = window.frame.sentence_bar.label.text
-    assert text.startswith("126 native steps over 2.4 s of CartPole: 1 articulated")
+    assert text == (
+        "2 environments in one scene, 6 episodes, 2 substeps per control step. 1 error:"
+        " env 0 went on from env 1's state at episode 1, control step 9."
+    )
     assert window.windowTitle().startswith("shared_cartpole_missed_restore.h5")
 
 

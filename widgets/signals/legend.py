@@ -94,7 +94,7 @@ def _draw_values(
         x += SLOT_SPACE_PX
         if curve.name:
             painter.setFont(fonts.name)
-            painter.setPen(QColor(t.environment(curve.colour)))
+            painter.setPen(QColor(curve.colour_in(t)))
             painter.drawText(
                 QRect(x, box.top(), width, box.height()), flags, curve.name
             )

@@ -23,13 +23,16 @@ from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, FieldRef, Phase
 from isoscope.widgets.signals.board import Board
+from isoscope.widgets.signals.by_env import apart, split
 from isoscope.widgets.signals.choices import field_choices
 from isoscope.widgets.signals.defaults import default_plots, suggestions
 from isoscope.widgets.signals.empty import EmptyState
 from isoscope.widgets.signals.export import Exporter
+from isoscope.widgets.signals.notes import notes_of
 from isoscope.widgets.signals.picker import FieldPicker
 from isoscope.widgets.signals.resolve import PlotSpec, resolve
 from isoscope.widgets.signals.span import Span
+from isoscope.widgets.stretch import needs_zoom, stretch_of
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
@@ -53,7 +56,9 @@ class SignalsPanel(Panel):
         self._spans: WeakKeyDictionary[Document, Span] = WeakKeyDictionary()
         self._chosen: WeakKeyDictionary[Document, list[FieldRef]] = WeakKeyDictionary()
         self._document: Document | None = None
+        self._bases: list[PlotSpec] = []  # of all environments together
         self._specs: list[PlotSpec] = []
+        self._split_by: object = None  # what the lines of `_specs` depend on
         self._stale = True
         self._due = QTimer(self)
         self._due.setSingleShot(True)
@@ -66,6 +71,8 @@ class SignalsPanel(Panel):
         self.observe(clock.axis_changed, self._axis_changed)
         self.observe(session.added, self._added)
         self.observe(session.active_changed, self._activate)
+        self.observe(session.focus_changed, self.invalidate)
+        self.observe(session.finding_changed, self._show_stretch)
         for document in session.documents:
             self._added(document)
         self._activate(session.active)
@@ -106,6 +113,13 @@ class SignalsPanel(Panel):
             button.setProperty("flat", True)
             return button
 
+        self.env_tool = tool(
+            "by env", "A line for each environment, or one through all native steps"
+        )
+        self.env_tool.setCheckable(True)
+        self.env_tool.setChecked(True)
+        self.env_tool.clicked.connect(lambda: self.invalidate())
+        self.env_tool.hide()
         self.fit_tool = tool("Fit", "Show all steps (double click in a plot)")
         self.fit_tool.clicked.connect(self.fit)
         self.csv_tool = tool("CSV", "Write the plotted range to a CSV file")
@@ -114,8 +128,8 @@ class SignalsPanel(Panel):
         self.add_tool.clicked.connect(self.pick_field)
 
     def title_tools(self) -> list[QWidget]:
-        """Fit, export, and add a field."""
-        return [self.fit_tool, self.csv_tool, self.add_tool]
+        """By environment, fit, export, and add a field."""
+        return [self.env_tool, self.fit_tool, self.csv_tool, self.add_tool]
 
     # -- what is shown -------------------------------------------------------------
 
@@ -178,13 +192,18 @@ class SignalsPanel(Panel):
             self.unobserve(old.plots_changed, self._plots_changed)
             self.unobserve(old.grown, self._grown)
             self.unobserve(old.phase_changed, self._phase_changed)
+            self.unobserve(old.analysed, self._analysed)
+            self.unobserve(old.hidden_envs_changed, self.invalidate)
         self._document = document
-        self._specs = []
+        self._bases, self._specs = [], []
         if document is not None:
             self.observe(document.plots_changed, self._plots_changed)
             self.observe(document.grown, self._grown)
             self.observe(document.phase_changed, self._phase_changed)
+            self.observe(document.analysed, self._analysed)
+            self.observe(document.hidden_envs_changed, self.invalidate)
             self._complete_defaults(document)
+            self._analysed()
         self._plots_changed()
         self._move_cursor()
 
@@ -198,6 +217,30 @@ class SignalsPanel(Panel):
 
     def _phase_changed(self, document: Document) -> None:
         self._complete_defaults(document)
+        self.invalidate()
+
+    def _analysed(self) -> None:
+        """Give the components plots of their own, unless the user has chosen any."""
+        document = self._document
+        analysis = None if document is None else document.analysis
+        shared = analysis is not None and analysis.shared
+        self.env_tool.setVisible(shared)
+        if document is not None and shared:
+            chosen = default_plots(document.recording)
+            if document.plots == chosen:
+                document.set_plots(apart(document.recording, chosen))
+        self.invalidate()
+
+    def _show_stretch(self) -> None:
+        """Have the native steps of the chosen finding in view, large enough to see."""
+        document = self._document
+        finding = None if document is None else document.chosen_finding
+        if finding is not None:
+            stretch = stretch_of(finding, self.canvas.span.rows)
+            if stretch is not None and needs_zoom(
+                stretch, self.span, self.canvas.width()
+            ):
+                self.show_span(self.span.between(*stretch))
         self.invalidate()
 
     def _grown(self, _rows: int) -> None:
@@ -267,13 +310,13 @@ class SignalsPanel(Panel):
                 self._show_empty()
             return
         recording = document.recording
-        known = {spec.ref: spec for spec in self._specs if _current(spec, document)}
-        self._specs = [
-            known.get(ref) or resolve(recording, ref) for ref in document.plots
-        ]
+        known = {spec.ref: spec for spec in self._bases if _current(spec, document)}
+        bases = [known.get(ref) or resolve(recording, ref) for ref in document.plots]
+        self._split(document, bases)
         rows = max(document.expected_rows, 1)
         span = self._spans.get(document, Span.whole(rows)).grown(rows)
         self._spans[document] = span
+        self.canvas.stack.notes = notes_of(document)
         self.board.show_specs(self._specs, self.tokens)
         until_s = time.perf_counter() + BUDGET_S
         if not self.canvas.stack.prepare(span, until_s):
@@ -282,8 +325,30 @@ class SignalsPanel(Panel):
         self.board.load(span, self.session.clock.state.kind is not TimeKind.NATIVE)
         self._tell(span)
 
+    def _split(self, document: Document, bases: list[PlotSpec]) -> None:
+        """Make the plots that are shown of those of all environments together."""
+        analysis = document.analysis
+        if analysis is None or not analysis.shared or not self.env_tool.isChecked():
+            self._bases = self._specs = bases
+            self._split_by = None
+            return
+        by = (id(analysis), document.shown_envs, document.focus)
+        known = dict(zip(self._bases, self._specs, strict=True))
+        if by != self._split_by:
+            known = {}
+        self._bases, self._split_by = bases, by
+        self._specs = [
+            known.get(base)
+            or split(base, analysis, document.shown_envs, document.focus)
+            for base in bases
+        ]
+
     def _tell(self, span: Span) -> None:
+        document = self._document
         parts = []
+        if document is not None and self._split_by is not None:
+            focus = document.focus
+            parts.append("by environment" if focus is None else f"env {focus}")
         if not span.is_whole:
             parts.append(f"native {span.first:,}–{max(span.stop - 1, 0):,}")
         each = self.canvas.stack.bin_rows
@@ -381,4 +446,7 @@ def _current(spec: PlotSpec, document: Document) -> bool:
     track = track_of(document.recording, spec.ref)
     if track is not spec.track:
         return False
-    return all(c.rows.recording is document.recording for c in spec.curves)
+    return all(
+        c.series is None or c.series.recording is document.recording
+        for c in spec.curves
+    )

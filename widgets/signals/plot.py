@@ -8,6 +8,7 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF
 
+from isoscope.widgets.look import blend
 from isoscope.widgets.signals.axes import ValueAxis
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 SMOOTH_POINTS = 1500  # a curve of more is not smoothed if its line is thick
 DOT_PX = 4.0
 DOTS_FROM_PX = 9.0  # each row gets a dot when rows are at least so far apart
+FAINT = 0.5  # how far a line over others' turns goes towards the background
 MARGIN = 0.08  # of the value range, above and below the curves
 
 
@@ -46,12 +48,11 @@ class Plot:
         self.axis.linkToView(self.view)
         scene.addItem(self.view)
         scene.addItem(self.axis)
-        self._curves, self._dots = [], []
+        self._curves, self._dots, self._waits = [], [], []
         for _ in spec.curves:
-            curve = pg.PlotCurveItem(antialias=True)
-            # One stroke along a dense curve takes seconds; so does a line of 1.2 px,
-            # which is why its width is a whole number.
-            curve.setSegmentedLineMode("on")
+            curve, wait = _curve_item(), _curve_item()
+            self.view.addItem(wait, ignoreBounds=True)
+            self._waits.append(wait)
             dots = pg.ScatterPlotItem(size=DOT_PX, antialias=True, pxMode=True)
             self.view.addItem(curve, ignoreBounds=True)
             self.view.addItem(dots, ignoreBounds=True)
@@ -73,11 +74,13 @@ class Plot:
         self.axis.setTickPen(pg.mkPen(t.dim))
         self.axis.setTextPen(pg.mkPen(t.dim))
         self.axis.setGrid(44)
-        for curve, dots, spec in zip(
-            self._curves, self._dots, self.spec.curves, strict=True
+        for curve, wait, dots, spec in zip(
+            self._curves, self._waits, self._dots, self.spec.curves, strict=True
         ):
-            colour = t.environment(spec.colour)
+            colour = spec.colour_in(t)
             curve.setPen(pg.mkPen(colour, width=self._line_px))
+            faint = blend(colour, t.raised, FAINT).name()
+            wait.setPen(pg.mkPen(faint, width=self._line_px))
             dots.setPen(None)
             dots.setBrush(pg.mkBrush(colour))
         self._choose_smoothing()
@@ -96,8 +99,23 @@ class Plot:
             for curve in self.spec.curves
         ]
         each_px = px / max(high - low, 1e-9)
-        for curve, dots, line in zip(self._curves, self._dots, self.lines, strict=True):
-            curve.setData(line.rows, line.values, connect=line.joined.astype(np.int32))
+        for curve, wait, dots, line, spec in zip(
+            self._curves,
+            self._waits,
+            self._dots,
+            self.lines,
+            self.spec.curves,
+            strict=True,
+        ):
+            solid = line.joined
+            if spec.waits and line.bin_rows == 1:
+                solid = solid.copy()
+                solid[:-1] &= np.diff(line.rows) == 1
+                across = line.joined & ~solid
+                wait.setData(line.rows, line.values, connect=across.astype(np.int32))
+            else:
+                wait.setData([], [])
+            curve.setData(line.rows, line.values, connect=solid.astype(np.int32))
             if line.bin_rows == 1 and each_px >= DOTS_FROM_PX:
                 dots.setData(line.rows, line.values)
             else:
@@ -149,3 +167,11 @@ class Plot:
 def _bins(px: float) -> int:
     """Two bins a pixel, so that none is wider than one."""
     return max(int(2 * px), 32)
+
+
+def _curve_item() -> pg.PlotCurveItem:
+    curve = pg.PlotCurveItem(antialias=True)
+    # One stroke along a dense curve takes seconds; so does a line of 1.2 px, which is
+    # why its width is a whole number.
+    curve.setSegmentedLineMode("on")
+    return curve

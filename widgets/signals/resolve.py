@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from isoscope.core.decimate import Decimator
 from isoscope.core.series import (
@@ -15,16 +15,40 @@ from isoscope.core.series import (
     track_of,
     unit_of,
 )
+from isoscope.widgets.look import blend
 from isoscope.widgets.signals.defaults import short_name
 
 if TYPE_CHECKING:
+    from isoscope.core.decimate import Polyline
     from isoscope.core.recording.model import Recording
     from isoscope.core.recording.tracks import AnyTrack
     from isoscope.widgets.session import FieldRef
+    from isoscope.widgets.theme import Tokens
 
 MAX_CURVES = 12
+PALE, SHADE = 0.62, 0.38
 # Axis letters take the colours that axes have everywhere: x red, y green, z blue.
 _AXIS_COLOURS = {"x": 4, "y": 2, "z": 0, "w": 1}
+
+
+class Values(Protocol):
+    """Where the number at the cursor comes from."""
+
+    def at(self, row: int) -> float | None:
+        """The number in one row, also if it isn't finite; None where there is none."""
+        ...
+
+
+class Lines(Protocol):
+    """What gives the points to draw."""
+
+    def prepare(self, start: int, stop: int, bins: int, until_s: float) -> bool:
+        """Make what `window` will need until that time; whether all of it is made."""
+        ...
+
+    def window(self, start: int, stop: int, bins: int) -> Polyline:
+        """The polyline of rows start .. stop in at most about so many bins."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,17 +60,39 @@ class Curve:
     name
         Of the component: ``"x"``; empty if it is the plot's only one.
     colour
-        Index into the theme's environment colours.
+        Index into the theme's environment colours, or the name of another colour.
     rows
         Where its numbers come from.
     decimator
         Over `rows`; remembers.
+    pale
+        Whether it is drawn behind, since another one is looked at.
+    shade
+        Which of the lines of one colour it is: each is nearer to the text's colour.
+    waits
+        Whether rows between two of its points may be others' turns: a line across
+        them is drawn fainter.
+    series
+        The field's rows, of all environments; None where it is no field's.
     """
 
     name: str
-    colour: int
-    rows: FieldRows
-    decimator: Decimator
+    colour: int | str
+    rows: Values
+    decimator: Lines
+    pale: bool = False
+    shade: int = 0
+    waits: bool = False
+    series: FieldRows | None = None
+
+    def colour_in(self, t: Tokens) -> str:
+        """The colour in this theme."""
+        if isinstance(self.colour, str):
+            return str(getattr(t, self.colour))
+        colour = t.environment(self.colour)
+        if self.shade:
+            colour = blend(colour, t.text, min(SHADE * self.shade, 0.8)).name()
+        return blend(colour, t.raised, PALE).name() if self.pale else colour
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +156,7 @@ def resolve(recording: Recording, ref: FieldRef) -> PlotSpec:
     if track.ragged:
         measure = ref.measure or "count"
         rows = FieldRows(recording, track, ref.field, 0, measure)
-        curve = Curve("", 0, rows, Decimator(rows))
+        curve = Curve("", 0, rows, Decimator(rows), series=rows)
         field = f"{ref.field} {measure}"
         return PlotSpec(ref, who, field, shown_unit, (curve,), MEASURES[measure], track)
     names = component_names(ref.field, track.shape)
@@ -129,5 +175,6 @@ def resolve(recording: Recording, ref: FieldRef) -> PlotSpec:
         last = names[part].rpartition(".")[2]
         axis = _AXIS_COLOURS.get(last) if len(names) <= 4 else None
         colour = order if axis is None else axis
-        curves.append(Curve(names[part], colour, rows, Decimator(rows)))
+        line = Decimator(rows)
+        curves.append(Curve(names[part], colour, rows, line, series=rows))
     return PlotSpec(ref, who, ref.field, shown_unit, tuple(curves), note, track)

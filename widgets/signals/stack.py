@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPixmap
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QPainter,
+    QPen,
+    QPixmap,
+    QPolygonF,
+)
 from PySide6.QtWidgets import QGraphicsScene
 
 from isoscope.widgets.look import scaled
 from isoscope.widgets.signals.axes import RowAxis
+from isoscope.widgets.signals.notes import NO_NOTES
 from isoscope.widgets.signals.plot import Plot
 
 if TYPE_CHECKING:
@@ -29,7 +38,8 @@ if TYPE_CHECKING:
 LEAST_BODY_PX = 56
 GAP_PX = 4
 EDGE_PX = 8
-TAG_PX = 26  # right of the curves, for their names
+WIDEST_TAG_PX = 72
+TAG_PX = 26  # at least right of the curves, for their names
 
 
 class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
@@ -49,12 +59,14 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         self.scene().setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
         self._stamp = stamp
         self.plots: list[Plot] = []
+        self.notes = NO_NOTES
         self.row_axis = RowAxis(stamp)
         self.addItem(self.row_axis)
         self._font = QFont()
         self.header_px = 20
         self._ratio = 1.0  # device pixels a pixel
         self._axis_px = 40.0
+        self._tag_px = float(TAG_PX)
 
     @property
     def foot_px(self) -> int:
@@ -100,7 +112,7 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         return QRectF(
             left,
             round(index * each + self.header_px),
-            max(self.width() - left - TAG_PX, 1.0),
+            max(self.width() - left - self._tag_px, 1.0),
             max(
                 round((index + 1) * each)
                 - round(index * each)
@@ -126,6 +138,13 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
     def load(self, span: Span) -> None:
         """Fetch what is in view and lay everything out."""
         metrics = QFontMetrics(self._font)
+        tags = [
+            metrics.horizontalAdvance(curve.name) + 9
+            for plot in self.plots
+            if len(plot.spec.curves) > 1
+            for curve in plot.spec.curves
+        ]
+        self._tag_px = float(min(max([TAG_PX, *tags]), WIDEST_TAG_PX))
         for index, plot in enumerate(self.plots):
             plot.load(
                 span.first, span.stop, span.low, span.high, self.body(index).width()
@@ -180,11 +199,40 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         everything = QRectF(0, 0, size.width(), size.height())
         self.render(painter, everything, everything.toRect())
         painter.setFont(self._font)
+        self._draw_notes(painter, t)
         for index, plot in enumerate(self.plots):
             self._draw_unit(painter, plot, self.body(index), t)
             self._draw_names(painter, plot, self.body(index), t)
         painter.end()
         return made
+
+    def _draw_notes(self, painter: QPainter, t: Tokens) -> None:
+        """Shade what is not to be trusted, and mark where something is."""
+        low, high = self.row_axis.range
+        inks = {"error": t.error, "warning": t.warning, "note": t.dim}
+        for index in range(len(self.plots)):
+            body = self.body(index)
+            each = body.width() / max(high - low, 1e-9)
+            painter.save()
+            painter.setClipRect(body)
+            shade = QColor(t.error)
+            shade.setAlpha(26)
+            for first, last in self.notes.spans:
+                left = body.left() + (first - 0.5 - low) * each
+                width = max((last - first + 1) * each, 1.0)
+                painter.fillRect(QRectF(left, body.top(), width, body.height()), shade)
+            for row, tone, _ in self.notes.lines:
+                x = round(body.left() + (row - low) * each) + 0.5
+                ink = QColor(inks[tone])
+                ink.setAlpha(170)
+                pen = QPen(ink, 1, Qt.PenStyle.DotLine)
+                painter.setPen(pen)
+                painter.drawLine(QPointF(x, body.top()), QPointF(x, body.bottom()))
+                if index == 0:
+                    painter.setPen(Qt.PenStyle.NoPen)
+                    painter.setBrush(QColor(inks[tone]))
+                    painter.drawPolygon(_mark(tone, x, body.top() + 1))
+            painter.restore()
 
     def _draw_unit(
         self, painter: QPainter, plot: Plot, body: QRectF, t: Tokens
@@ -205,12 +253,12 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         self, painter: QPainter, plot: Plot, body: QRectF, t: Tokens
     ) -> None:
         """Each curve's name at its right end, moved apart where they would overlap."""
-        ends: list[tuple[float, str, int]] = []  # height, name, colour
+        ends: list[tuple[float, str, str]] = []  # height, name, colour
         for curve, line in zip(plot.spec.curves, plot.lines, strict=True):
             if len(line.values):
                 share = (plot.high - line.values[-1]) / (plot.high - plot.low)
                 y = body.top() + min(max(share, 0.0), 1.0) * body.height()
-                ends.append((y, curve.name, curve.colour))
+                ends.append((y, curve.name, curve.colour_in(t)))
         ends.sort()
         each = QFontMetrics(self._font).height() * 0.82
         if not 2 <= len(ends) <= body.height() / each + 1:
@@ -220,6 +268,15 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
             heights.append(max(y, heights[-1] + each) if heights else y)
         over = max(heights[-1] - body.bottom(), 0.0)
         for y, (_, name, colour) in zip(heights, ends, strict=True):
-            painter.setPen(QColor(t.environment(colour)))
+            painter.setPen(QColor(colour))
             at = QPointF(body.right() + 5, y - over + each * 0.35)
             painter.drawText(at, name)
+
+
+def _mark(tone: str, x: float, top: float) -> QPolygonF:
+    """A triangle for an error, a diamond for everything else."""
+    if tone == "error":
+        corners = [(0, 0), (5, 8), (-5, 8)]
+    else:
+        corners = [(0, 0), (4, 4), (0, 8), (-4, 4)]
+    return QPolygonF([QPointF(x + dx, top + dy) for dx, dy in corners])

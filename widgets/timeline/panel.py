@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QMenu, QScrollBar, QToolButton, QToolTip, QWidget
 
+from isoscope.core.timeline.extras import extras_of
 from isoscope.core.timeline.lanes import timeline_of
 from isoscope.core.timeline.model import Timeline, TimelineExtras
 from isoscope.widgets.look import sheet
@@ -163,9 +164,12 @@ class TimelinePanel(Panel):
             return
         self._on_axis()
         begin = time.perf_counter()
+        extras = self._extras.get(document)
+        if extras is None and document.analysis is not None:
+            extras = extras_of(document.analysis)
         timeline = timeline_of(
             document.recording,
-            self._extras.get(document),
+            extras,
             [(mark.row, mark.name) for mark in document.bookmarks],
             document.expected_rows,
         )

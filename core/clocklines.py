@@ -1,0 +1,88 @@
+"""The clocks of a recording as series over its native steps, to be drawn.
+
+Axis order: time first; all values are seconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
+
+
+class ArrayRows:
+    """A series that is at hand: float64 [T], NaN where there is nothing."""
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        """Rows."""
+        return len(self.values)
+
+    def read(self, start: int, stop: int) -> tuple[Array, BoolArray]:
+        """Rows start .. stop, and where there is a number."""
+        values = self.values[start:stop]
+        return values, np.isfinite(values)
+
+    def pick(self, rows: Int64Array) -> tuple[Array, BoolArray]:
+        """These rows, and where there is a number."""
+        values = self.values[rows]
+        return values, np.isfinite(values)
+
+    def at(self, row: int) -> float | None:
+        """The number in one row; None where there is none."""
+        if not 0 <= row < len(self.values):
+            return None
+        value = float(self.values[row])
+        return value if np.isfinite(value) else None
+
+
+class HeldRows:
+    """One environment's clock at every row: it stands still while others step.
+
+    Parameters
+    ----------
+    values
+        float64 [T]: the clock after each row's own step.
+    own
+        int64 [n]: the environment's rows, ascending.
+    """
+
+    def __init__(self, values: Array, own: Int64Array) -> None:
+        self.values, self.own = values, own
+
+    def __len__(self) -> int:
+        """Rows."""
+        return len(self.values)
+
+    def read(self, start: int, stop: int) -> tuple[Array, BoolArray]:
+        """Rows start .. stop, and where there is a number."""
+        out = np.full(max(stop - start, 0), np.nan)
+        if len(self.own):
+            at = np.searchsorted(self.own, np.arange(start, stop), "right") - 1
+            there = at >= 0
+            out[there] = self.values[self.own[at[there]]]
+        return out, np.isfinite(out)
+
+    def at(self, row: int) -> float | None:
+        """The number that holds in one row; None where there is none."""
+        at = int(np.searchsorted(self.own, row, "right")) - 1
+        if at < 0:
+            return None
+        value = float(self.values[self.own[at]])
+        return value if np.isfinite(value) else None
+
+
+def magnitudes(values: Array, floor: float) -> Array:
+    """Common logarithms of values that are 0 or more; NaN where unknown.
+
+    What lies below `floor`, 0 too, stands at it.
+    """
+    out = np.full(len(values), np.nan)
+    known = np.isfinite(values)
+    out[known] = np.log10(np.maximum(values[known], floor))
+    return out

@@ -1,0 +1,132 @@
+"""Every clock and every number of a native step, in words; no Qt."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from isoscope.core.attribution.result import Reason
+from isoscope.core.isolation.sentence import WHY_UNKNOWN
+from isoscope.core.recording.model import StepKind
+
+if TYPE_CHECKING:
+    from isoscope.core.analysis import Analysis
+    from isoscope.widgets.session import Document
+
+UNKNOWN = "unknown"
+ABSENT = "not recorded"
+RESIDUAL_TELLS_M = 1e-6  # below it a residual is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name and a value; `tone` is ``"dim"`` for what isn't there, or a severity."""
+
+    name: str
+    value: str
+    tone: str = "text"
+
+
+def facts_at(document: Document, row: int) -> list[Fact]:
+    """All clocks and indices of a native step, as far as they are known."""
+    steps = document.recording.steps
+    if not 0 <= row < len(steps):
+        return []
+    analysis = document.analysis
+    inside = analysis is not None and row < analysis.rows
+    known = analysis if inside else None
+    return [
+        Fact("native step", f"{row:,} of {len(steps) - 1:,}"),
+        Fact("event", f"{int(steps.event[row]):,}"),
+        *_times(document, known, row),
+        *_place(known, row),
+        *_evidence(known, row),
+    ]
+
+
+def _times(document: Document, analysis: Analysis | None, row: int) -> list[Fact]:
+    steps = document.recording.steps
+    scene_s = float(steps.scene_time_s[row])
+    control_s = math.nan
+    if analysis is not None:
+        if not math.isfinite(scene_s):
+            scene_s = float(analysis.attribution.scene_time_s[row])
+        control_s = float(analysis.control_s[row])
+    found = [
+        _seconds("recording time", float(steps.time_s[row]), ABSENT),
+        _seconds("scene time", scene_s, UNKNOWN),
+        _seconds("control time", control_s, UNKNOWN),
+        Fact("wall time", ABSENT, "dim"),
+        _seconds("h", float(steps.h_s[row]), ABSENT),
+    ]
+    if math.isfinite(scene_s - control_s):
+        found.append(Fact("scene - control", f"{scene_s - control_s:.3g} s"))
+    return found
+
+
+def _place(analysis: Analysis | None, row: int) -> list[Fact]:
+    if analysis is None:
+        return []
+    labels = analysis.labels
+    env, episode = int(labels.env[row]), int(labels.episode[row])
+    control, substep = int(labels.control_step[row]), int(labels.substep[row])
+    reset = labels.kind[row] == StepKind.RESET
+    many = analysis.attribution.substeps
+    of = f" of {many}" if many is not None and substep >= 0 else ""
+    return [
+        _number("environment", env, f"env {env}"),
+        _number("episode", episode),
+        Fact("control step", "0, the reset")
+        if reset
+        else _number("control step", control),
+        Fact("substep", "—", "dim")
+        if reset
+        else _number("substep", substep, f"{substep}{of}"),
+    ]
+
+
+def _evidence(analysis: Analysis | None, row: int) -> list[Fact]:
+    if analysis is None:
+        return []
+    found = analysis.attribution
+    facts = [_goes_on(analysis, row)]
+    residual, margin = float(found.residual_m[row]), float(found.margin_m[row])
+    if math.isfinite(residual):
+        tone = "error" if residual > RESIDUAL_TELLS_M else "text"
+        facts.append(Fact("residual", f"{residual:.3g} m", tone))
+    if math.isfinite(margin):
+        facts.append(Fact("next best", f"{margin:.3g} m off"))
+    if found.labels.env[row] >= 0:
+        facts.append(Fact("confidence", f"{float(found.confidence[row]):.4g}"))
+    reason = Reason(int(found.reason[row]))
+    if reason is not Reason.NONE:
+        facts.append(Fact("why unknown", WHY_UNKNOWN.get(reason, reason.key), "dim"))
+    return facts
+
+
+def _goes_on(analysis: Analysis, row: int) -> Fact:
+    """Which native step's state this one began from."""
+    parent = int(analysis.attribution.parent[row])
+    env = analysis.owner(row)
+    if parent < 0:
+        reset = analysis.labels.kind[row] == StepKind.RESET
+        return Fact("goes on from", "the reset" if reset else UNKNOWN, "dim")
+    theirs = analysis.owner(parent)
+    foreign = theirs != env and env >= 0 and theirs >= 0
+    whose = f", env {theirs}" if foreign else ""
+    return Fact(
+        "goes on from", f"native {parent:,}{whose}", "error" if foreign else "text"
+    )
+
+
+def _seconds(name: str, value: float, otherwise: str) -> Fact:
+    if math.isfinite(value):
+        return Fact(name, f"{value:.5f} s")
+    return Fact(name, otherwise, "dim")
+
+
+def _number(name: str, value: int, text: str = "") -> Fact:
+    if value < 0:
+        return Fact(name, UNKNOWN, "dim")
+    return Fact(name, text or f"{value:,}")

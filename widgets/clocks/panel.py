@@ -1,0 +1,254 @@
+"""The Clocks panel: wiring of the session, the plots and the table at the cursor."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+from weakref import WeakKeyDictionary
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QLabel, QStackedLayout, QToolButton, QVBoxLayout, QWidget
+
+from isoscope.widgets.clocks.facts import facts_at
+from isoscope.widgets.clocks.plots import (
+    Wanted,
+    as_many_as_fit,
+    clock_plots,
+    wanted_of,
+)
+from isoscope.widgets.clocks.table import FactsTable
+from isoscope.widgets.look import dress
+from isoscope.widgets.panel import Panel
+from isoscope.widgets.signals.canvas import Canvas
+from isoscope.widgets.signals.notes import notes_of
+from isoscope.widgets.signals.span import Span
+from isoscope.widgets.soon import Soon
+from isoscope.widgets.stretch import needs_zoom, stretch_of
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QResizeEvent, QShowEvent
+
+    from isoscope.core.clock import ClockState
+    from isoscope.widgets.session import Document, Session
+    from isoscope.widgets.signals.resolve import PlotSpec
+
+GROWTH_MS = 200  # a growing recording is drawn anew at most so often
+BUDGET_S = 0.02  # of one event loop's turn, for what the plots need
+
+
+class _Holder(QWidget):
+    """Where the plots and what lies over them are."""
+
+    def __init__(self, panel: ClocksPanel) -> None:
+        super().__init__()
+        self.canvas = Canvas(panel.session.clock.stamp, self)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Fill with the canvas."""
+        super().resizeEvent(event)
+        self.canvas.setGeometry(self.rect())
+
+
+class ClocksPanel(Panel):
+    """The staircase of the clocks, and every clock and number at the cursor."""
+
+    key: ClassVar[str] = "clocks"
+    title: ClassVar[str] = "Clocks"
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._document: Document | None = None
+        self._spans: WeakKeyDictionary[Document, Span] = WeakKeyDictionary()
+        self._all: list[PlotSpec] = []
+        self._made_for: Wanted | None = None
+        self._shown: list[PlotSpec] = []
+        self._stale = True
+        self._due = QTimer(self)
+        self._due.setSingleShot(True)
+        self._due.timeout.connect(self.refresh)
+        self._move = Soon(self, self._move_cursor)
+        self._make_parts()
+        self.apply_theme()
+        self.observe(session.active_changed, self._activate)
+        self.observe(session.clock.changed, self._clock_changed)
+        self.observe(session.focus_changed, self.invalidate)
+        self.observe(session.finding_changed, self._show_stretch)
+        self._activate(session.active)
+
+    def _make_parts(self) -> None:
+        self._holder = _Holder(self)
+        self.canvas = self._holder.canvas
+        self.canvas.row_wanted.connect(self.session.clock.seek)
+        self.canvas.span_wanted.connect(self.show_span)
+        self.canvas.resized.connect(self.invalidate)
+        self.table = FactsTable()
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._holder, 1)
+        column.addWidget(self.table)
+        self.empty = QLabel("Open a recording to see its clocks.")
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.empty.setObjectName("dim")
+        self._pages = QStackedLayout(self)
+        self._pages.setContentsMargins(0, 0, 0, 0)
+        self._pages.addWidget(self.empty)
+        self._pages.addWidget(page)
+        self.fit_tool = QToolButton()
+        self.fit_tool.setText("Fit")
+        self.fit_tool.setProperty("flat", True)
+        self.fit_tool.setToolTip("Show all steps (double click in a plot)")
+        self.fit_tool.clicked.connect(self.fit)
+
+    def title_tools(self) -> list[QWidget]:
+        """Fit."""
+        return [self.fit_tool]
+
+    # -- what is shown -----------------------------------------------------------------
+
+    @property
+    def specs(self) -> list[PlotSpec]:
+        """The plots that are shown."""
+        return self._shown
+
+    def fit(self) -> None:
+        """Show all rows."""
+        self.show_span(Span.whole(self.canvas.span.rows))
+
+    def show_span(self, span: Span) -> None:
+        """Show these rows."""
+        if self._document is not None and span != self.canvas.span:
+            self._spans[self._document] = span
+            self.canvas.set_span(span)
+            self.invalidate()
+
+    def settled(self) -> bool:
+        """Whether plots, cursor and table are painted as they should be."""
+        if not self.isVisible() or self.visibleRegion().isEmpty():
+            return True
+        if self._due.isActive() or self._move.isActive():
+            return False
+        return self._document is None or (self.canvas.painted and self.table.painted)
+
+    # -- the session -------------------------------------------------------------------
+
+    def _activate(self, document: Document | None) -> None:
+        for other, change in (
+            (self._document, self.unobserve),
+            (document, self.observe),
+        ):
+            if other is not None:
+                change(other.grown, self._grown)
+                change(other.analysed, self.invalidate)
+                change(other.hidden_envs_changed, self.invalidate)
+        self._document = document
+        self._made_for = None
+        self._pages.setCurrentIndex(0 if document is None else 1)
+        self.fit_tool.setEnabled(document is not None)
+        self.invalidate()
+        self._move.start()
+
+    def _grown(self, _rows: int) -> None:
+        self.invalidate(GROWTH_MS)
+
+    def _clock_changed(self, new: ClockState, old: ClockState) -> None:
+        if new.row != old.row:
+            self._move.start()
+
+    def _show_stretch(self) -> None:
+        """Have the native steps of the chosen finding in view, large enough to see."""
+        document = self._document
+        finding = None if document is None else document.chosen_finding
+        if finding is not None:
+            span = self.canvas.span
+            stretch = stretch_of(finding, span.rows)
+            if stretch is not None and needs_zoom(stretch, span, self.canvas.width()):
+                self.show_span(span.between(*stretch))
+        self.invalidate()
+
+    def _move_cursor(self) -> None:
+        document = self._document
+        if document is None or not self.isVisible():
+            return
+        row, span = self.session.clock.row, self.canvas.span
+        self.canvas.set_cursor(row, str(row))
+        self.table.show_facts(facts_at(document, row))
+        if not (span.is_whole or span.low <= row <= span.high):
+            # Turn the page, so that the cursor has most of it before it.
+            ahead = 0.1 if row > span.high else 0.9
+            self.show_span(span.moved(row - span.low - span.width * ahead))
+
+    # -- drawing -----------------------------------------------------------------------
+
+    def invalidate(self, within_ms: int = 0) -> None:
+        """Draw the plots anew, soon; when hidden, as soon as they are seen."""
+        self._stale = True
+        if self.isVisible() and not (within_ms and self._due.isActive()):
+            self._due.start(within_ms)
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
+        """Catch up with what happened while hidden."""
+        super().showEvent(event)
+        self._move.start()
+        if self._stale:
+            self.invalidate()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Give the table what it needs, if the plots then have room."""
+        super().resizeEvent(event)
+        self.table.setFixedHeight(
+            min(self.table.height_in(self.width()), max(self.height() // 2, 40))
+        )
+
+    def refresh(self) -> None:
+        """Make the plots and lay them out now."""
+        self._stale = False
+        document = self._document
+        if document is None:
+            return
+        wanted = wanted_of(document)
+        if wanted != self._made_for:
+            self._all, self._made_for = clock_plots(document), wanted
+        shown = as_many_as_fit(self._all, self._holder.height())
+        stack = self.canvas.stack
+        if shown != self._shown:
+            self._shown = shown
+            stack.set_specs(shown)
+            stack.set_theme(self.tokens, self.font())
+        rows = max(document.expected_rows, 1)
+        span = self._spans.get(document, Span.whole(rows)).grown(rows)
+        self._spans[document] = span
+        stack.notes = notes_of(document)
+        stack.show_times(False)
+        self.canvas.set_span(span)
+        if not stack.prepare(span, time.perf_counter() + BUDGET_S):
+            self.invalidate()  # go on after the window's other work
+            return
+        stack.load(span)
+        self.canvas.invalidate()
+        self._tell(document, span)
+        self._move.start()
+
+    def _tell(self, document: Document, span: Span) -> None:
+        parts = [] if document.focus is None else [f"env {document.focus}"]
+        if not span.is_whole:
+            parts.append(f"native {span.first:,}–{max(span.stop - 1, 0):,}")
+        each = self.canvas.stack.bin_rows
+        if each > 1:
+            parts.append(f"min/max 1:{each}")
+        self.set_subtitle(" · ".join(parts))
+
+    def apply_theme(self) -> None:
+        """Take the theme's colours."""
+        t = self.tokens
+        dress(self, t)
+        self.canvas.set_theme(t)
+        self.table.set_look(t)
+        self.invalidate()
+
+    def release(self) -> None:
+        """Stop the timers too."""
+        self._due.stop()
+        self._move.stop()
+        super().release()

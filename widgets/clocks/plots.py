@@ -1,0 +1,124 @@
+"""What the Clocks panel plots: each clock as a line over the native steps; no Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.clocklines import ArrayRows, HeldRows, magnitudes
+from isoscope.core.decimate import Decimator
+from isoscope.core.turns import TurnDecimator
+from isoscope.widgets.session import FieldRef
+from isoscope.widgets.signals.by_env import chosen_envs
+from isoscope.widgets.signals.resolve import Curve, PlotSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.core.analysis import Analysis
+    from isoscope.core.recording.tracks import Array
+    from isoscope.widgets.session import Document
+
+LEAST_PX = 88  # of a plot, its title included
+RESIDUAL_FLOOR_M = 1e-15
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the plots depend on; equal ones give the same plots."""
+
+    rows: int
+    analysis: int
+    shown: tuple[int, ...]
+    focus: int | None
+
+
+def wanted_of(document: Document) -> Wanted:
+    """What to plot of a document now."""
+    return Wanted(
+        document.rows, id(document.analysis), document.shown_envs, document.focus
+    )
+
+
+def clock_plots(document: Document) -> list[PlotSpec]:
+    """The plots, the most telling first: clocks, control time, residual.
+
+    Without an analysis only what the file itself says.
+    """
+    steps = document.recording.steps
+    recording = _line("recording", "text", np.array(steps.time_s))
+    analysis = document.analysis
+    if analysis is None:
+        return [_plot("recording time", "[s]", [recording])]
+    rows = min(len(steps), analysis.rows)
+    scene_s = analysis.attribution.scene_time_s[:rows]
+    envs = chosen_envs(document.shown_envs, document.focus)
+    plots = []
+    curves = [recording]
+    if np.isfinite(scene_s).any():
+        curves.append(_line("scene", "dim", scene_s, shown="faint"))
+        curves += _own(analysis, scene_s, envs, document.focus)
+    plots.append(_plot("recording and scene time", "[s]", curves))
+    control = [
+        _held(analysis, env, document.focus)
+        for env in envs
+        if _known(analysis.control_s[analysis.rows_of(env)])
+    ]
+    if control:
+        plots.append(_plot("control time", "[s]", control, _more(document, envs)))
+    residual = analysis.attribution.residual_m
+    if _known(residual):
+        line = _line("", "accent", magnitudes(residual, RESIDUAL_FLOOR_M))
+        note = "0 stands at -15" if bool((residual == 0).any()) else ""
+        plots.append(_plot("residual", "[log₁₀ m]", [line], note))
+    return plots
+
+
+def as_many_as_fit(plots: Sequence[PlotSpec], height_px: int) -> list[PlotSpec]:
+    """The first plots, as many as have room in this height."""
+    return list(plots[: max(height_px // LEAST_PX, 1)])
+
+
+def _plot(name: str, unit: str, curves: Sequence[Curve], note: str = "") -> PlotSpec:
+    return PlotSpec(FieldRef(None, name), name, "", unit, tuple(curves), note)
+
+
+def _line(name: str, colour: str, values: Array, shown: str = "") -> Curve:
+    rows = ArrayRows(values)
+    return Curve(name, shown or colour, rows, Decimator(rows))
+
+
+def _own(
+    analysis: Analysis, values: Array, envs: Sequence[int], focus: int | None
+) -> list[Curve]:
+    """The scene's time in each environment's own steps."""
+    rows = ArrayRows(values)
+    return [
+        Curve(
+            f"env {env}",
+            env,
+            HeldRows(values, analysis.rows_of(env)),
+            TurnDecimator(rows, analysis.turns_of(env)),
+            pale=focus is not None and env != focus,
+            waits=True,
+        )
+        for env in envs
+    ]
+
+
+def _held(analysis: Analysis, env: int, focus: int | None) -> Curve:
+    """An environment's control time as a staircase."""
+    rows = HeldRows(analysis.control_s, analysis.rows_of(env))
+    pale = focus is not None and env != focus
+    return Curve(f"env {env}", env, rows, Decimator(rows), pale=pale)
+
+
+def _more(document: Document, envs: Sequence[int]) -> str:
+    shown = len(document.shown_envs)
+    return f"{len(envs)} of {shown} environments" if len(envs) < shown else ""
+
+
+def _known(values: Array) -> bool:
+    return bool(np.isfinite(values).any())

@@ -1,0 +1,102 @@
+"""The table below the clocks' plots: painted, since it changes with every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from isoscope.widgets.look import mono, scaled
+from isoscope.widgets.theme import DARK, Tokens
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPaintEvent
+
+    from isoscope.widgets.clocks.facts import Fact
+
+COLUMN_PX = 208
+MOST_COLUMNS = 4
+PAD_PX = 9
+USUAL_FACTS = 15
+
+
+class FactsTable(QWidget):
+    """Names dim, values beside them, in as many columns as there is room for."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.facts: list[Fact] = []
+        self._t = DARK
+        self._stale = True
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("Clocks at the cursor")
+        self.set_look(DARK)
+
+    def set_look(self, t: Tokens) -> None:
+        """Take colours and fonts."""
+        self._t = t
+        self._names, self._values = scaled(self.font(), 0.9), mono(self.font(), 0.88)
+        self.line_px = QFontMetrics(self._names).height() + 2
+        self.updateGeometry()
+        self.update()
+
+    def show_facts(self, facts: list[Fact]) -> None:
+        """Show these."""
+        if facts != self.facts:
+            self.facts = facts
+            self.setAccessibleDescription(
+                "; ".join(f"{f.name} {f.value}" for f in facts)
+            )
+            self._stale = True
+            self.update()
+
+    @property
+    def painted(self) -> bool:
+        """Whether what is on the screen is up to date."""
+        return not self._stale
+
+    @property
+    def columns(self) -> int:
+        """Columns at the present width."""
+        return min(max(self.width() // COLUMN_PX, 1), MOST_COLUMNS)
+
+    def height_in(self, width: int) -> int:
+        """Height that the usual number of facts needs in this width."""
+        columns = min(max(width // COLUMN_PX, 1), MOST_COLUMNS)
+        return -(-USUAL_FACTS // columns) * self.line_px + 10
+
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """For the usual number of facts."""
+        return QSize(2 * COLUMN_PX, self.height_in(self.width() or 2 * COLUMN_PX))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
+        """Paint them column by column."""
+        t, columns = self._t, self.columns
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(t.panel))
+        painter.fillRect(QRect(0, 0, self.width(), 1), QColor(t.border))
+        lines = -(-max(len(self.facts), USUAL_FACTS) // columns)
+        wide = (self.width() - 2 * PAD_PX) // columns
+        metrics = QFontMetrics(self._names)
+        name_px = max(
+            (metrics.horizontalAdvance(fact.name) for fact in self.facts), default=0
+        )
+        name_px = min(name_px + 8, wide // 2)
+        flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+        values = QFontMetrics(self._values)
+        for i, fact in enumerate(self.facts):
+            left = PAD_PX + (i // lines) * wide
+            top = 5 + (i % lines) * self.line_px
+            painter.setFont(self._names)
+            painter.setPen(QColor(t.dim))
+            painter.drawText(QRect(left, top, name_px, self.line_px), flags, fact.name)
+            painter.setFont(self._values)
+            painter.setPen(QColor(getattr(t, fact.tone)))
+            room = wide - name_px - 6
+            text = values.elidedText(fact.value, Qt.TextElideMode.ElideRight, room)
+            box = QRect(left + name_px, top, room, self.line_px)
+            painter.drawText(box, flags, text)
+        painter.end()
+        self._stale = False

@@ -1,0 +1,68 @@
+"""What stands below the table: what the chosen row means, and what to do."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from isoscope.core.isolation.findings import Finding
+from isoscope.widgets.findings.texts import (
+    before_after,
+    checks_listed,
+    checks_text,
+    facts,
+)
+
+if TYPE_CHECKING:
+    from isoscope.core.isolation.findings import Audit, NotRun
+    from isoscope.widgets.theme import Tokens
+
+
+def details_html(of: Finding | NotRun, t: Tokens) -> str:
+    """What a row says in full, as rich text."""
+    if not isinstance(of, Finding):
+        return _paragraph(f"{_sentence(of.reason)} It needs {of.needs}.", t.dim)
+    parts = [_paragraph(_sentence(of.message), t.text)]
+    changed = before_after(of)
+    if changed is not None:
+        parts.append(
+            _table([("before", changed[0]), ("after", changed[1])], t.dim, t.text)
+        )
+    parts.append(_paragraph(f"<b>Remedy.</b> {escape(of.remedy)}", t.dim, plain=False))
+    parts.append(_table(facts(of), t.dim, t.dim))
+    return "".join(parts)
+
+
+def quiet_html(audit: Audit, t: Tokens) -> str:
+    """What is said where nothing was found."""
+    head = _paragraph("No findings.", t.text)
+    ran = f"{checks_text(audit)}. These looked and found nothing: "
+    return head + _paragraph(ran + checks_listed(audit) + ".", t.dim)
+
+
+def plain_text(of: Finding | NotRun) -> str:
+    """What a row says, to be copied."""
+    if not isinstance(of, Finding):
+        return f"{of.id} could not run: {of.reason}; it needs {of.needs}"
+    lines = [f"{of.severity} {of.id}: {of.message}", of.remedy]
+    lines += [f"{name}: {value}" for name, value in facts(of)]
+    return "\n".join(lines)
+
+
+def _sentence(text: str) -> str:
+    end = "" if text.endswith((".", "!", "?")) else "."
+    return text[:1].upper() + text[1:] + end
+
+
+def _paragraph(text: str, colour: str, *, plain: bool = True) -> str:
+    body = escape(text) if plain else text
+    return f'<p style="margin:0 0 6px 0;color:{colour}">{body}</p>'
+
+
+def _table(rows: list[tuple[str, str]], name: str, value: str) -> str:
+    cells = "".join(
+        f'<tr><td style="color:{name};padding-right:12px">{escape(k)}</td>'
+        f'<td style="color:{value}">{escape(v)}</td></tr>'
+        for k, v in rows
+    )
+    return f'<table style="margin-bottom:6px">{cells}</table>' if rows else ""
