@@ -1,7 +1,8 @@
 """The near side of reading in another process: starts it, and outlives its end.
 
-When the child dies over an event (the library crashed, hung, or ate its memory), the
-event is told as unreadable and another child goes on with the next one.
+When the child dies over an event (the library crashed, hung, or ate its memory),
+another one reads only the plain values of that event, and goes on with the next. It is
+told either way.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CHILD = "isoscope.core.recording.superdex.apart.child"
 MEMORY_BYTES = 4 << 30  # of address space, for the child
 CPU_S = 1.0  # for one object, and more for large files
 BYTES_A_CPU_S = 50 << 20
-SILENT_S = 60.0  # without an answer: it waits for a disk that doesn't come
+SILENT_S = 30.0  # without an answer: it waits for a disk that does not come
 POLL_S = 0.1  # between looks at `cancelled`
 # Beyond these only plain values are read, and beyond the last nothing.
 MAX_DEATHS = 8
