@@ -31,9 +31,9 @@ TYPES = {
     "JoinedChunk": f"{HOME}.joiner",
     "TrajectoryStep": f"{HOME}.steps",
     "Trajectory": f"{HOME}.trajectory",
-    "LeRobotStep": f"{HOME}.lerobot.records",
-    "LeRobotChunk": f"{HOME}.lerobot.records",
-    "LeRobotFrame": f"{HOME}.lerobot.records",
+    "LeRobotStep": f"{HOME}.lerobot",
+    "LeRobotChunk": f"{HOME}.lerobot",
+    "LeRobotFrame": f"{HOME}.lerobot",
 }
 CLOSE = ("advantages", "returns")
 NOTHING = object()
