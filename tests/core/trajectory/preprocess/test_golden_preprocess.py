@@ -2,54 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import builtins
+from typing import Any
 
 import pytest
 import torch
 
 from isoscope.core.trajectory import preprocess
 from isoscope.core.trajectory.errors import TrajectoryError, TrajectoryValueError
-from tests import golden
+from tests.golden import NOTHING, Case, assert_same, cases_of
 
-if TYPE_CHECKING:
-    from tests.golden import Case
-
-# Where RLinf fails by accident of torch, ours refuses with its own type.
-ACCIDENTS = ("RuntimeError", "TypeError", "AttributeError", "IndexError")
+CASES = cases_of("preprocess")
 NORMALISED = "normalize_from_stats(masked_stats)"
+# Accidents of torch; ours says what is wrong before that.
+ACCIDENTS = ("RuntimeError", "TypeError", "AttributeError", "IndexError")
 
 
 def call(case: Case) -> Any:
-    args = case.args
+    args = case.decoded()
     if case.call == NORMALISED:
         stats = preprocess.masked_stats(args["x"], args["mask"])
         return preprocess.normalize_from_stats(args["x"], stats)
     if case.call == "masked_stats":
         return preprocess.masked_stats(args["x"], args["mask"])
     if case.call == "torch.randperm twice from one CPU generator":
-        generator = torch.Generator().manual_seed(args["seed"])
-        rows = {"prev_logprobs": torch.arange(args["count"])[None]}
-        return [
-            preprocess.micro_batches(rows, args["count"], generator)[0][
-                "prev_logprobs"
-            ].tolist()
-            for _ in range(2)
-        ]
+        return permutations(args["count"], args["seed"])
     return getattr(preprocess, case.call)(**args)
 
 
-@golden.parametrize("preprocess")
+def permutations(count: int, seed: int) -> list[list[int]]:
+    """The order of the rows of two flushes, as micro-batches show it."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = {"prev_logprobs": torch.arange(count)[None]}
+    found = [preprocess.micro_batches(rows, count, generator) for _ in range(2)]
+    return [parts[0]["prev_logprobs"].tolist() for parts in found]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_recorded(case: Case) -> None:
-    close = [case.name] if case.call == NORMALISED else []
-    refused = TrajectoryValueError if case.raises in ACCIDENTS else ()
-    golden.run(case, call, errors=refused, close=close)
-
-
-@pytest.mark.parametrize(
-    "case", [case for case in golden.cases("preprocess") if case.raises], ids=repr
-)
-def test_what_is_refused_says_one_line(case: Case) -> None:
-    with pytest.raises(TrajectoryError) as caught:
+    if case.raises is None:
+        assert case.expect is not NOTHING
+        where = "advantages" if case.call == NORMALISED else "result"
+        assert_same(case.expect, call(case), case.tensors, where)
+        return
+    recorded = getattr(builtins, case.raises)
+    wanted = TrajectoryValueError if case.raises in ACCIDENTS else recorded
+    with pytest.raises(wanted) as caught:
         call(case)
+    assert isinstance(caught.value, TrajectoryError)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) > 30

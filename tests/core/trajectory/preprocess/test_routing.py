@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from isoscope.core.trajectory.errors import TrajectoryAssertionError
 from isoscope.core.trajectory.preprocess import CommMapper
-from tests import golden
+from tests.golden import Case, assert_same, cases_of
 
-if TYPE_CHECKING:
-    from tests.golden import Case
-
-CALLS = [f"CommMapper.{name}" for name in ("get_dst_ranks", "get_src_ranks")]
+CASES = [case for case in cases_of("plan") if case.call.startswith("CommMapper.")]
 
 
-@golden.parametrize("plan", *CALLS, "CommMapper.build_channel_key")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_recorded(case: Case) -> None:
-    def call(case: Case) -> Any:
-        found = getattr(CommMapper, case.call.split(".")[1])(**case.args)
-        return found if isinstance(found, str) else [list(each) for each in found]
-
-    golden.run(case, call)
+    call = getattr(CommMapper, case.call.removeprefix("CommMapper."))
+    if case.raises is not None:
+        assert case.raises == "AssertionError"
+        with pytest.raises(TrajectoryAssertionError):
+            call(**case.decoded())
+        return
+    found = call(**case.decoded())
+    as_written = found if isinstance(found, str) else [list(each) for each in found]
+    assert_same(case.expect, as_written, case.tensors)
 
 
 def test_40_two_sources_and_three_actors_both_ways() -> None:
