@@ -40,3 +40,11 @@ class TrajectoryRuntimeError(TrajectoryError, RuntimeError):
 
 class TrajectoryNotImplementedError(TrajectoryError, NotImplementedError):
     """Something that is not supported, by name."""
+
+
+class TrajectoryIndexError(TrajectoryError, IndexError):
+    """Rows that are not there."""
+
+
+class TrajectoryOverflowError(TrajectoryError, OverflowError, ValueError):
+    """A number that the recorded type can't hold."""
