@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.isolation.findings import Affected
+from isoscope.core.isolation.words import place_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,9 +55,7 @@ class Examined:
             return f"native step {row}"
         if control_step is None:
             return f"episode {episode} (native step {row})"
-        if control_step == 0:
-            return f"the reset of episode {episode}"
-        return f"episode {episode}, control step {control_step}"
+        return place_text(episode, control_step)
 
     def affected(self, env: int, row: int) -> Affected:
         """An environment as reached from this row of its own on."""

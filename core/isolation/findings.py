@@ -98,11 +98,11 @@ class CheckRan(msgspec.Struct, frozen=True, kw_only=True):
 class Audit(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     """What one audit says; the written form is ``isoscope.audit/1``."""
 
+    schema_: Literal["isoscope.audit/1"] = "isoscope.audit/1"
     files: list[str]
     findings: list[Finding]
     not_run: list[NotRun]
     checks: list[CheckRan]
-    schema_: str = "isoscope.audit/1"
 
     def count(self, severity: Severity) -> int:
         """How many findings are of this severity."""

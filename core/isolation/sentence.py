@@ -14,8 +14,6 @@ from isoscope.core.attribution.result import Reason
 from isoscope.core.summary import counted, duration, duration_s, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from isoscope.core.attribution.result import Attribution
     from isoscope.core.isolation.findings import Audit, Finding
     from isoscope.core.recording.model import Recording
@@ -85,7 +83,7 @@ def verdict(audit: Audit) -> list[Part]:
     count = audit.count(worst.severity)
     word = worst.severity if count == 1 else _PLURAL[worst.severity]
     head = f" {count:,} {word}:" if count == 1 else f" {count:,} {word}, the first:"
-    parts = [(head, True), (f" {claim(worst)}.", False)]
+    parts = [(head, True), (f" {worst.headline}.", False)]
     others = [
         f"{number:,} {severity if number == 1 else _PLURAL[severity]}"
         for severity in _PLURAL
@@ -94,32 +92,6 @@ def verdict(audit: Audit) -> list[Part]:
     if others:
         parts.append((f" Also {listed(others)}.", False))
     return parts
-
-
-def claim(finding: Finding) -> str:
-    """What a finding says, in one clause without its details."""
-    special = _CLAIMS.get(finding.id)
-    said = special(finding) if special is not None else None
-    if said or finding.headline:
-        return said or finding.headline
-    for end in (": ", "; "):
-        head, found, _ = finding.message.partition(end)
-        if found:
-            return head
-    return finding.message
-
-
-def place_text(
-    episode: int | None, control_step: int | None, native: int | None = None
-) -> str:
-    """A place for people: ``"episode 2, control step 4"``."""
-    if episode is None:
-        return "" if native is None else f"native step {native}"
-    if control_step is None:
-        return f"episode {episode}"
-    if control_step == 0:
-        return f"the reset of episode {episode}"
-    return f"episode {episode}, control step {control_step}"
 
 
 def change_text(finding: Finding) -> str:
@@ -139,31 +111,6 @@ def value_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return "(" + ", ".join(value_text(v) for v in value) + ")"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _config_changed(finding: Finding) -> str | None:
-    if finding.env is None or finding.native is None:
-        return None
-    where = place_text(finding.episode, finding.control_step, finding.native[1])
-    said = f"{change_text(finding)} before env {finding.env}'s {where}"
-    reached = [
-        f"env {a.env} is affected from "
-        + place_text(a.episode, a.control_step, a.native)
-        for a in finding.affected[:2]
-    ]
-    return "; ".join([said, *reached])
-
-
-def _rewind(finding: Finding) -> str | None:
-    if finding.native is None:
-        return None
-    return f"an earlier state was restored before native step {finding.native[0]}"
-
-
-_CLAIMS: dict[str, Callable[[Finding], str | None]] = {
-    "config-changed": _config_changed,
-    "rewind": _rewind,
-}
 
 
 def _why(attribution: Attribution) -> str:

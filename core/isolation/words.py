@@ -36,3 +36,14 @@ def natives(first: int, last: int) -> str:
     return (
         f"native step {first}" if first == last else f"native steps {first} to {last}"
     )
+
+
+def place_text(episode: int | None, control_step: int | None) -> str:
+    """``"episode 2, control step 4"``; empty where the episode is unknown."""
+    if episode is None:
+        return ""
+    if control_step is None:
+        return f"episode {episode}"
+    if control_step == 0:
+        return f"the reset of episode {episode}"
+    return f"episode {episode}, control step {control_step}"

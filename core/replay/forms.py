@@ -144,6 +144,7 @@ class Comparison(
         What should be known besides; a line each.
     """
 
+    schema_: Literal["isoscope.compare/1", "isoscope.replay/1"] = "isoscope.compare/1"
     a: str
     b: str
     engine: str | None
@@ -158,4 +159,3 @@ class Comparison(
     tolerance: float
     pairs: list[PairOfEnvironments]
     notes: list[str]
-    schema_: Literal["isoscope.compare/1", "isoscope.replay/1"] = "isoscope.compare/1"

@@ -75,8 +75,8 @@ def _finding(subject: Examined, missed: MissedRestore) -> Finding:
         message=f"{headline}: {_HOW[missed.kind]}",
         remedy=(
             "Restore the environment's snapshot before every step and before anything "
-            "that reads the scene; check code that overrides the step. Leave out "
-            f"native steps {first} to {last} of this environment."
+            "that reads the scene; check code that overrides the step. Leave the "
+            "tainted steps of this environment out."
         ),
         evidence=evidence,
         tainted=((first, last),),

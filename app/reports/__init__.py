@@ -1,0 +1,1 @@
+"""Reports of an audit: a page to look at (`html`), and for CI servers (`junit`)."""

@@ -1,0 +1,226 @@
+"""An audit as one page to look at: no other file, no script, light and dark."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from isoscope.app.reports.report import versions
+from isoscope.app.reports.style import style_sheet
+from isoscope.app.reports.svg import legend, svg
+from isoscope.core.isolation.words import place_text
+from isoscope.core.summary import counted
+
+if TYPE_CHECKING:
+    from isoscope.app.reports.evidence.plot import Plot
+    from isoscope.app.reports.report import FileReport
+    from isoscope.core.isolation.findings import Audit, Finding
+
+LISTED_AT_MOST = 200  # findings of one file that are shown; the rest is counted
+RANGES_AT_MOST = 12
+NUMBERS_AT_MOST = 24
+Row: TypeAlias = tuple[str, ...]
+
+
+def html_report(reports: list[FileReport], unread: dict[str, str]) -> str:
+    """The page, for files that were audited and files that could not be read."""
+    title = "Isoscope audit"
+    if len(reports) == 1 and not unread:
+        title = f"Isoscope audit of {Path(reports[0].file).name}"
+    body = [f"<h1>{escape(title)}</h1>"]
+    if len(reports) + len(unread) > 1:
+        body.append(_contents(reports, unread))
+    body += [_file(report, number) for number, report in enumerate(reports)]
+    body += [_unread(path, why) for path, why in unread.items()]
+    body.append(_footer())
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style_sheet()}</style>\n</head>\n"
+        f"<body>\n<main>\n{chr(10).join(body)}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _contents(reports: list[FileReport], unread: dict[str, str]) -> str:
+    items = [
+        f'<li><a href="#file-{number}">{escape(Path(report.file).name)}</a> '
+        f'<span class="dim">{escape(_counts(report.audit))}</span></li>'
+        for number, report in enumerate(reports)
+    ]
+    items += [
+        f'<li>{escape(Path(path).name)} <span class="dim">could not be read</span></li>'
+        for path in unread
+    ]
+    return f"<nav><ul>{''.join(items)}</ul></nav>"
+
+
+def _counts(audit: Audit) -> str:
+    parts = [
+        counted(number, severity)
+        for severity in ("error", "warning", "note")
+        if (number := sum(f.severity == severity for f in audit.findings))
+    ]
+    return ", ".join(parts) or "no finding"
+
+
+def _file(report: FileReport, number: int) -> str:
+    audit = report.audit
+    parts = [
+        f'<section class="file" id="file-{number}">',
+        f"<header><h2>{_kept_together(escape(report.sentence))}</h2>"
+        f"<p>{escape(report.summary)}</p>"
+        f'<p class="path mono">{escape(report.file)}</p></header>',
+        "<h3>Findings</h3>",
+    ]
+    shown = audit.findings[:LISTED_AT_MOST]
+    parts += [_finding(finding, report.plots.get(k)) for k, finding in enumerate(shown)]
+    if not shown:
+        parts.append('<p class="clean">Nothing was found.</p>')
+    found = sum(check.found for check in audit.checks)
+    if found > len(shown):
+        more = counted(found - len(shown), "more finding")
+        parts.append(f"<p>{more}: <code>isoscope audit --json</code> lists them.</p>")
+    if audit.not_run:
+        parts.append("<h3>What could not be checked, and what to record</h3>")
+        rows: list[Row] = [(n.id, n.reason, n.needs) for n in audit.not_run]
+        parts.append(_table(("check", "why not", "needs"), rows))
+    parts += [_checks(audit), _reproduce(report), "</section>"]
+    return "\n".join(parts)
+
+
+def _kept_together(sentence: str) -> str:
+    """Keep a number and what it counts on one line."""
+    return re.sub(
+        r"(\d) (?=(error|warning|note|episode|substep)s?\b)", r"\1&nbsp;", sentence
+    )
+
+
+def _finding(finding: Finding, plot: Plot | None) -> str:
+    headline = finding.headline or finding.message
+    rest = finding.message
+    if rest.startswith(headline):
+        rest = rest[len(headline) :].lstrip(":; ")
+    rest = rest[:1].upper() + rest[1:]
+    parts = [
+        f'<article class="finding {finding.severity}"><header>'
+        f'<span class="tag">{finding.severity}</span>'
+        f"<h4>{escape(headline[:1].upper() + headline[1:])}</h4>"
+        f'<span class="where">{escape(finding.id)}</span></header>'
+    ]
+    if rest:
+        parts.append(f"<p>{escape(rest)}</p>")
+    if plot is not None:
+        parts.append(
+            f"<figure>{svg(plot)}<figcaption>{legend(plot)}</figcaption></figure>"
+        )
+    parts.append(f'<p class="remedy"><b>What to do:</b> {escape(finding.remedy)}</p>')
+    rows = _evidence(finding)
+    if rows:
+        parts.append(
+            f"<details><summary>Evidence</summary>{_table((), rows)}</details>"
+        )
+    parts.append("</article>")
+    return "".join(parts)
+
+
+def _evidence(finding: Finding) -> list[Row]:
+    rows: list[Row] = []
+    if finding.native is not None:
+        rows.append(("native steps", _range(finding.native)))
+    for name, value in (
+        ("field", finding.field),
+        ("value", finding.value),
+        ("expected", finding.expected),
+    ):
+        if value is not None:
+            rows.append((name, _value(value)))
+    for a in finding.affected:
+        place = place_text(a.episode, a.control_step)
+        rows.append((f"env {a.env} affected from", f"{place} (native step {a.native})"))
+    if finding.tainted:
+        ranges = [_range(one) for one in finding.tainted[:RANGES_AT_MOST]]
+        if len(finding.tainted) > RANGES_AT_MOST:
+            ranges.append(f"{len(finding.tainted) - RANGES_AT_MOST} more ranges")
+        rows.append(("tainted native steps", ", ".join(ranges)))
+    rows += [
+        (name.replace("_", " "), _value(value))
+        for name, value in finding.evidence.items()
+        if value is not None
+    ]
+    if finding.confidence < 1:
+        rows.append(("confidence", f"{finding.confidence:.4g}"))
+    return rows
+
+
+def _range(native: tuple[int, int]) -> str:
+    first, last = native
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list | tuple):
+        shown = [_value(one) for one in value[:NUMBERS_AT_MOST]]
+        if len(value) > len(shown):
+            shown.append(f"{len(value) - len(shown)} more")
+        return f"({', '.join(shown)})" if shown else "none"
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
+
+
+def _table(head: Row, rows: list[Row]) -> str:
+    parts = ["<table>"]
+    if head:
+        cells = "".join(f"<th>{escape(name)}</th>" for name in head)
+        parts.append(f"<thead><tr>{cells}</tr></thead>")
+    parts.append("<tbody>")
+    for row in rows:
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        parts.append(f"<tr>{cells}</tr>")
+    parts.append("</tbody></table>")
+    return "".join(parts)
+
+
+def _checks(audit: Audit) -> str:
+    from isoscope.core.isolation.registry import all_checks
+
+    about = {key: check.ABOUT for key, check in all_checks().items()}
+    rows: list[Row] = [
+        (
+            check.id,
+            counted(check.found, "finding") if check.ran else "could not run",
+            about.get(check.id, ""),
+        )
+        for check in audit.checks
+    ]
+    ran = sum(check.ran for check in audit.checks)
+    summary = f"Checks: {ran} of {len(audit.checks)} ran"
+    table = _table(("check", "found", "looks for"), rows)
+    return f"<details><summary>{summary}</summary>{table}</details>"
+
+
+def _reproduce(report: FileReport) -> str:
+    command = ["isoscope", "audit", report.file]
+    if report.reference is not None:
+        command += ["--reference", report.reference]
+    rows: list[Row] = [*report.facts]
+    return (
+        "<h3>How to reproduce</h3>"
+        f"<p><code>{escape(shlex.join(command))}</code></p>"
+        f"<details><summary>The file, and whose its steps were</summary>"
+        f"{_table((), rows)}</details>"
+    )
+
+
+def _unread(path: str, why: str) -> str:
+    return (
+        '<section class="file"><header>'
+        f"<h2>{escape(Path(path).name)} could not be read.</h2>"
+        f"<p>{escape(why)}</p></header></section>"
+    )
+
+
+def _footer() -> str:
+    made = ", ".join(f"{name} {value}" for name, value in versions())
+    return f"<footer><p>Made with {escape(made)}.</p></footer>"
