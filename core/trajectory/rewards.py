@@ -1,0 +1,159 @@
+"""Rewards as training sees them: weighted, completed where an episode was cut, spread.
+
+Formulas of sections 2.3 and 2.4 of the trajectory contract.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from isoscope.core.trajectory.errors import (
+    TrajectoryRuntimeError,
+    TrajectoryValueError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.core.trajectory.env import EnvTransition
+    from isoscope.core.trajectory.steps import TrajectoryStep
+
+Tensor = torch.Tensor
+STANDARD = "standard"  # bootstrap what was cut; any other type: whatever ended
+
+
+def compute(
+    transition: EnvTransition,
+    bootstrap_values: Tensor | None,
+    *,
+    env_reward_weight: float,
+    reward_weight: float,
+    auto_reset: bool,
+    bootstrap_type: str,
+    gamma: float,
+) -> Tensor | None:
+    """Compose the rewards of one chunk; fresh storage.
+
+    ``r = w_e·rewards + w_m·model``, or the plain rewards where there is no model output
+    (w_e is not applied then). Where auto-reset cut an episode in the last slot,
+    ``r[:, C-1] += gamma·V``: the state that it would have gone on from is not seen.
+
+    Parameters
+    ----------
+    transition
+        Rewards [B, C] or None, and the flags.
+    bootstrap_values
+        V, float [B, 1] or [B]; None where nothing is to be completed.
+    env_reward_weight, reward_weight
+        w_e and w_m.
+    auto_reset
+        Whether ended environments went on from a reset in the same chunk.
+    bootstrap_type
+        ``"standard"``: complete truncations; anything else: everything done.
+    gamma
+        Discount of the value.
+
+    Returns
+    -------
+    Tensor or None
+        [B, C]; None if the transition has no rewards.
+
+    Raises
+    ------
+    TrajectoryRuntimeError
+        If the rewards are whole numbers or the values are not one a row, and are used.
+    """
+    plain = transition.rewards
+    if plain is None:
+        return None
+    model = transition.reward_model_output
+    if model is None:
+        rewards = plain.clone()
+    else:
+        rewards = env_reward_weight * plain + reward_weight * model.to(plain.dtype)
+    if bootstrap_values is None or not auto_reset or transition.dones is None:
+        return rewards
+    standard = bootstrap_type == STANDARD
+    ended = transition.truncations if standard else transition.dones
+    if ended is None:
+        return rewards
+    rows = ended[:, -1].bool()
+    if not rows.any():
+        return rewards
+    if not rewards.is_floating_point():
+        raise TrajectoryRuntimeError(
+            f"completing cut rewards: they are {rewards.dtype}, which can't take "
+            "a value; give floating-point rewards"
+        )
+    if bootstrap_values.numel() != rows.numel():
+        raise TrajectoryRuntimeError(
+            f"completing cut rewards: bootstrap values {list(bootstrap_values.shape)} "
+            f"are not one a row of {list(rewards.shape)}; give [B, 1]"
+        )
+    rewards[rows, -1] += gamma * bootstrap_values[rows].flatten()
+    return rewards
+
+
+def check_spread(transition: EnvTransition) -> None:
+    """Refuse delayed rewards that can't be spread.
+
+    Raises
+    ------
+    TrajectoryValueError
+        If there are lengths but no model output, or not one length a row.
+    """
+    lengths, model = transition.reward_assign_lengths, transition.reward_model_output
+    if lengths is None:
+        return
+    if model is None:
+        raise TrajectoryValueError(
+            "spreading delayed rewards: there are reward_assign_lengths but no "
+            "reward_model_output; give both, or no lengths"
+        )
+    if len(lengths) != len(model):
+        raise TrajectoryValueError(
+            f"spreading delayed rewards: {len(lengths)} reward_assign_lengths for "
+            f"{len(model)} rows; give one a row"
+        )
+
+
+def spread(
+    transition: EnvTransition, steps: Sequence[TrajectoryStep], reward_weight: float
+) -> None:
+    """Add a model's reward to the earlier steps that led to it, in place.
+
+    Of the steps that have rewards, the k-th from the end gets ``w_m·model[i]`` in row i
+    for k = 2 ... lengths[i]. The last one, k = 1, has it from `compute` already.
+
+    Parameters
+    ----------
+    transition
+        Of the last step; without `reward_assign_lengths` nothing happens.
+    steps
+        In order, the present one last.
+    reward_weight
+        w_m.
+    """
+    check_spread(transition)
+    lengths, model = transition.reward_assign_lengths, transition.reward_model_output
+    if lengths is None or model is None or not any(length > 1 for length in lengths):
+        return
+    rewarded = [step for step in steps if step.rewards is not None]
+    reach = torch.as_tensor(lengths)
+    for back in range(2, min(int(reach.max()), len(rewarded)) + 1):
+        rows = (reach >= back).nonzero().flatten()
+        rewarded[-back].add_reward(rows, reward_weight * model[rows])
+
+
+def cut_before_the_end(transition: EnvTransition) -> list[tuple[int, int]]:
+    """The truncations that nothing completes: (row, slot) before the last slot.
+
+    Under auto-reset only the last slot's reward is completed by a value; an episode
+    that was cut earlier in the chunk ends as if it were worth nothing more.
+    """
+    cut = transition.truncations
+    if cut is None or cut.ndim != 2 or cut.shape[1] < 2 or not cut[:, :-1].any():
+        return []
+    return [(row, slot) for row, slot in cut[:, :-1].nonzero().tolist()]

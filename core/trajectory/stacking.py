@@ -1,0 +1,189 @@
+"""Steps put one after another: the rows of a trajectory's fields.
+
+Section 2.7 of the trajectory contract. A field with an extra row gets it where a step
+carries it: before the step (its state before the epoch) or after it (the value of the
+state that the epoch ends in). Each field is written once, into its own memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from isoscope.core.trajectory.errors import (
+    TrajectoryKeyError,
+    TrajectoryRuntimeError,
+    TrajectoryValueError,
+)
+from isoscope.core.trajectory.fields import Field, Rows, trajectory_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.core.trajectory.steps import TrajectoryStep
+
+Tensor = torch.Tensor
+Span = tuple[int, int]
+
+
+def stack(steps: Sequence[TrajectoryStep], spans: Sequence[Span | None]) -> list[Any]:
+    """Stack every declared field of some steps, for some ranges of environments.
+
+    Parameters
+    ----------
+    steps
+        In order.
+    spans
+        A (first, end) of environments for each result; None for all of them.
+
+    Returns
+    -------
+    list of dict
+        One a span: contiguous tensors by field name, None where no step has the field;
+        dicts of tensors for those that are dicts.
+
+    Raises
+    ------
+    TrajectoryValueError
+        If some steps have a field and others don't, or not all epochs have its extra
+        row, or a dict holds what can't be stacked.
+    TrajectoryKeyError
+        If a dict lacks a key that another step's has.
+    TrajectoryRuntimeError
+        If shapes differ.
+    """
+    results: list[dict[str, Any]] = [{} for _ in spans]
+    for field in trajectory_fields():
+        if field.tree:
+            trees = [getattr(step, field.name) for step in steps]
+            pieces = _stack_trees(field, trees, spans, field.name)
+        else:
+            pieces = _stack_rows(field, _rows(field, steps), spans, field.name)
+        for result, piece in zip(results, pieces, strict=True):
+            result[field.name] = piece
+    return results
+
+
+def _rows(field: Field, steps: Sequence[TrajectoryStep]) -> list[Tensor]:
+    values = _values(field, steps)
+    if field.extra is None:
+        return values
+    extras = [getattr(step, field.extra) for step in steps]
+    _check_epochs(field, steps, extras)
+    first = field.rows is Rows.T_PLUS_FIRST
+    rows: list[Tensor] = []
+    for at, extra in enumerate(extras):
+        if first and extra is not None:
+            rows.append(extra)
+        if values:
+            rows.append(values[at])
+        if not first and extra is not None:
+            rows.append(extra)
+    return rows
+
+
+def _values(field: Field, steps: Sequence[TrajectoryStep]) -> list[Tensor]:
+    """A field of all steps; empty if none has it."""
+    values = _sides(field, steps) or [step.__dict__.get(field.name) for step in steps]
+    absent = [at for at, value in enumerate(values) if value is None]
+    if not absent:
+        return values
+    if len(absent) == len(values):
+        return []
+    if field.false_where_absent:
+        like = next(value for value in values if value is not None)
+        return [torch.zeros_like(like) if v is None else v for v in values]
+    raise TrajectoryValueError(
+        f"stacking {field.name}: it is missing in chunk {absent[0]} of {len(values)} "
+        f"({len(absent)} in all) and there in others; give it in every chunk or in none"
+    )
+
+
+def _sides(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any] | None:
+    """What one side flagged, if both sides flagged in any of the steps."""
+    if field.name not in ("env_intervene_flags", "policy_intervene_flags"):
+        return None
+    if not any(s.env_side is not None and s.policy_side is not None for s in steps):
+        return None
+    if field.name == "env_intervene_flags":
+        return [step.env_side for step in steps]
+    return [step.policy_side for step in steps]
+
+
+def _check_epochs(
+    field: Field, steps: Sequence[TrajectoryStep], extras: Sequence[Any]
+) -> None:
+    """Refuse a field whose extra row only some epochs have: its rows would shift."""
+    epochs = max(
+        (
+            sum(getattr(step, other.extra) is not None for step in steps)
+            for other in trajectory_fields()
+            if other.rows is Rows.T_PLUS_FIRST and other.extra is not None
+        ),
+        default=0,
+    )
+    have = sum(extra is not None for extra in extras)
+    if have and epochs and have != epochs:
+        raise TrajectoryValueError(
+            f"stacking {field.name}: {have} of {epochs} epochs have {field.extra}; "
+            "give it in every epoch or in none"
+        )
+
+
+def _stack_trees(
+    field: Field, trees: Sequence[Any], spans: Sequence[Span | None], name: str
+) -> list[Any]:
+    keys = list(dict.fromkeys(key for tree in trees for key in tree))
+    results: list[dict[Any, Any]] = [{} for _ in spans]
+    for key in keys:
+        inner = f"{name}[{key!r}]"
+        lacking = [at for at, tree in enumerate(trees) if key not in tree]
+        if lacking:
+            raise TrajectoryKeyError(
+                f"stacking {inner}: it is missing in chunk {lacking[0]} of "
+                f"{len(trees)} and there in others; give it in every chunk or in none"
+            )
+        values = [tree[key] for tree in trees]
+        if all(value is None for value in values):
+            continue
+        if all(isinstance(value, dict) for value in values):
+            pieces = _stack_trees(field, values, spans, inner)
+        else:
+            _check_tensors(values, inner)
+            pieces = _stack_rows(field, values, spans, inner)
+        for result, piece in zip(results, pieces, strict=True):
+            result[key] = piece
+    return results
+
+
+def _check_tensors(values: Sequence[Any], name: str) -> None:
+    for at, value in enumerate(values):
+        if not isinstance(value, torch.Tensor):
+            what = "None" if value is None else type(value).__name__
+            raise TrajectoryValueError(
+                f"stacking {name}: it is {what} in chunk {at}, and only tensors can be "
+                "stacked; make it a tensor in every chunk, or leave it out"
+            )
+
+
+def _stack_rows(
+    field: Field, rows: Sequence[Tensor], spans: Sequence[Span | None], name: str
+) -> list[Tensor | None]:
+    if not rows:
+        return [None] * len(spans)
+    shape = rows[0].shape
+    for at, row in enumerate(rows):
+        if row.shape != shape:
+            raise TrajectoryRuntimeError(
+                f"stacking {name}: row 0 is {list(shape)} and row {at} "
+                f"{list(row.shape)}; give one shape in every chunk"
+            )
+    return [
+        torch.stack(
+            [row.narrow(field.batch_axis, span[0], span[1] - span[0]) for row in rows]
+            if span
+            else list(rows)
+        )
+        for span in spans
+    ]
