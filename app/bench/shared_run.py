@@ -1,9 +1,9 @@
 """Generate a shared run: many environments that step one scene in turn.
 
-A cart on a rail with a pole on a hinge, pushed at random, with noise in every start. The
-numbers are rounded as the engine rounds them: poses in float32, and velocities as the
-displacement over the step divided by h, rounded again. Nothing in the recording says
-whose step it was; the truth is returned beside it.
+A cart on a rail with a pole on a hinge, pushed at random, with noise in every start.
+The numbers are rounded as the engine rounds them: poses in float32, and velocities as
+the displacement over the step divided by h, rounded again. Nothing in the recording
+says whose step it was; the truth is returned beside it.
 
 What happens to an environment does not depend on who steps in between, so that all of
 them are computed at once and then laid out in the order of their turns.

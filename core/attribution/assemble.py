@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.attribution.by_labels import substeps_of
 from isoscope.core.attribution.by_order import BY_ORDER
 from isoscope.core.attribution.columns import (
     UNKNOWN,
-    Clocks,
     Episodes,
     carry,
     count_control_steps,
     kinds,
     number,
 )
+from isoscope.core.attribution.labels import NAMES
 from isoscope.core.attribution.lineages import Birth
 from isoscope.core.attribution.linker import Code
 from isoscope.core.attribution.result import (
@@ -24,28 +25,32 @@ from isoscope.core.attribution.result import (
     MissedRestore,
     Reason,
     RewindSeen,
+    Seen,
 )
-from isoscope.core.attribution.segments import Origin
+from isoscope.core.attribution.runs import Substeps
 from isoscope.core.attribution.settle import Settled, settle
 from isoscope.core.recording.model import Labels, StepKind
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.attributor import Attributor
-    from isoscope.core.attribution.runs import Substeps
-    from isoscope.core.recording.tracks import Array, BoolArray
+    from isoscope.core.attribution.labels import GivenLabels
+    from isoscope.core.recording.tracks import Array
 
 # Share of steps without a parent above which the predictor has the wrong idea.
 UNEXPLAINED = 0.6
 FEW_STEPS = 8
 
 
-def assemble(attributor: Attributor, given: Substeps | None) -> Attribution:
-    """The result for all rows taken in; `given` is M, where somebody says it."""
+def assemble(
+    attributor: Attributor, substeps: int | None, labels: GivenLabels | None
+) -> Attribution:
+    """The result for all rows taken in; see `Attributor.result`."""
     chains = attributor.chains
     rows = len(chains)
-    settled = settle(chains, attributor.twins(), given)
+    given = _given(substeps, labels)
+    settled = settle(chains, attributor.twins(), given, labels)
     counted = count_control_steps(settled, rows)
-    episodes = number(settled, counted.total)
+    episodes = number(settled, counted)
     h_s = np.array(attributor.recording.steps.h_s[:rows])
     certain = np.frombuffer(attributor.linker.confidence, np.float64)
     linked_by = np.array([c.confidence for c in settled.claims])
@@ -98,9 +103,36 @@ def assemble(attributor: Attributor, given: Substeps | None) -> Attribution:
     result.equal_resets = attributor.equal_resets()
     _pass_over_empty(result, attributor)
     _reasons(result, attributor, settled)
+    if labels is not None:
+        _fill_in(result, labels)
+        result.notes += settled.named.notes
     _evidence(result, settled, episodes, attributor)
     _summary(result, settled, episodes)
     return result
+
+
+def _given(substeps: int | None, labels: GivenLabels | None) -> Substeps | None:
+    """M as somebody says it."""
+    if substeps is not None:
+        return Substeps(substeps, "given")
+    said = substeps_of(labels) if labels is not None else None
+    return None if said is None or labels is None else Substeps(said, labels.source)
+
+
+def _fill_in(result: Attribution, given: GivenLabels) -> None:
+    """Take over labels of steps that could not be given to anybody."""
+    rows = len(result)
+    named = (given.labels.env[:rows] >= 0) & (result.labels.env < 0)
+    for name in NAMES:
+        column, said = getattr(result.labels, name), getattr(given.labels, name)
+        column[named] = said[:rows][named]
+    resets = named & (result.labels.control_step == 0)
+    known = named & (result.labels.kind == StepKind.UNKNOWN)
+    result.labels.kind[known] = StepKind.SUBSTEP
+    result.labels.kind[resets] = StepKind.RESET
+    result.linked[named] = True
+    result.confidence[named] = 1.0
+    result.reason[named] = Reason.NONE
 
 
 def _pass_over_empty(result: Attribution, attributor: Attributor) -> None:
@@ -196,7 +228,9 @@ def _evidence(
             continue
         if lineage.birth in (Birth.THIEF, Birth.COPY):
             by_order = lineage.start in settled.by_order
-            kind = "copy" if lineage.birth is Birth.COPY else "scene"
+            kind: Seen = "copy" if lineage.birth is Birth.COPY else "scene"
+            if by_order:
+                kind = "order"
             victim = lineage.parent_row
             result.missed_restores.append(
                 MissedRestore(
@@ -207,7 +241,7 @@ def _evidence(
                     victim,
                     lasts[claim.orphan] if claim.orphan >= 0 else -1,
                     (lineage.start, lineage.last),
-                    "order" if by_order else kind,
+                    kind,
                     BY_ORDER if by_order else float(claim.confidence),
                 )
             )
@@ -253,5 +287,3 @@ def _summary(result: Attribution, settled: Settled, episodes: Episodes) -> None:
             f"{settled.substeps.count} substeps, the first at native step "
             f"{settled.substeps.odd_runs[0]}"
         )
-
-

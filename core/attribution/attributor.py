@@ -15,6 +15,7 @@ import numpy as np
 from isoscope.core.attribution.assemble import assemble
 from isoscope.core.attribution.candidates import Matches, Nodes, search
 from isoscope.core.attribution.explain import Explainer
+from isoscope.core.attribution.labels import GivenLabels
 from isoscope.core.attribution.linker import Code, Linker
 from isoscope.core.attribution.margins import margins
 from isoscope.core.attribution.mean_velocity import MeanVelocity
@@ -25,7 +26,6 @@ from isoscope.core.recording.tracks import Track
 if TYPE_CHECKING:
     from isoscope.core.attribution.predictor import Motion, Predictor
     from isoscope.core.attribution.result import Attribution
-    from isoscope.core.attribution.runs import Substeps
     from isoscope.core.recording.model import Recording
     from isoscope.core.recording.source import Cancel, Progress
     from isoscope.core.recording.tracks import Array, BoolArray
@@ -102,15 +102,22 @@ class Attributor:
                 progress(len(self), stop)
         return stop
 
-    def result(self, given: Substeps | None = None) -> Attribution:
+    def result(
+        self, substeps: int | None = None, labels: GivenLabels | None = None
+    ) -> Attribution:
         """Whose each of the rows taken in was, as far as they tell.
 
         Parameters
         ----------
-        given
+        substeps
             M, where somebody says it.
+        labels
+            What somebody says about single steps. Without, what the recording's own
+            source says about them.
         """
-        return assemble(self, given)
+        if labels is None and self.recording.labels is not None:
+            labels = GivenLabels(self.recording.labels, None, self.recording.name)
+        return assemble(self, substeps, labels)
 
     def twins(self) -> set[int]:
         """Rows that wait to be continued in a state equal to another such row's."""
@@ -228,7 +235,7 @@ class Attributor:
         self.displaced.append(displaced)
 
     def _ends_of(self, rows: Array, motion: Motion) -> tuple[Array, BoolArray]:
-        """Ends [k, D] of these rows, NaN where not at hand any more; and where known."""
+        """Ends [k, D] of these rows, NaN where not at hand; and where known."""
         columns = motion.end.shape[1]
         ends = np.full((len(rows), columns), np.nan)
         inside = rows >= motion.start
@@ -262,6 +269,20 @@ class Attributor:
         last = chains.last_state - motion.start
         if last >= 0:
             self._before = _row(motion, last)
+
+
+def attribute(
+    recording: Recording,
+    substeps: int | None = None,
+    labels: GivenLabels | None = None,
+    *,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> Attribution:
+    """Attribute a whole recording; see `Attributor.update` and `Attributor.result`."""
+    attributor = Attributor(recording)
+    attributor.update(progress=progress, cancelled=cancelled)
+    return attributor.result(substeps, labels)
 
 
 def _together(chains: Chains, motion: Motion) -> int:

@@ -74,9 +74,7 @@ def places_by_rounds(
     return {} if again is None else again.places
 
 
-def _places(
-    turns: list[Turn], owner: list[int], found: list[Lineage]
-) -> FoundOrder:
+def _places(turns: list[Turn], owner: list[int], found: list[Lineage]) -> FoundOrder:
     """Cuts, and the place of each lineage, from the owners of all turns."""
     out = FoundOrder("fixed")
     now: dict[int, int] = {}
@@ -167,9 +165,7 @@ def cut(
     return everything, renumber[rows]
 
 
-def apply_fixed(
-    found: list[Lineage], owned: Ownership, places: dict[int, int]
-) -> None:
+def apply_fixed(found: list[Lineage], owned: Ownership, places: dict[int, int]) -> None:
     """Environments by their place in a fixed order."""
     for lineage, claim in zip(found, owned.claims, strict=True):
         place = places.get(lineage.start)

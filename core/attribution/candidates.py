@@ -246,9 +246,7 @@ class _Look:
         extra = (more.rows, more.classes) if isinstance(more, _Entries) else more
         count = max(len(known.first), 1)
         key = np.sort(
-            np.concatenate(
-                [pairs[0] * count + pairs[1], extra[0] * count + extra[1]]
-            )
+            np.concatenate([pairs[0] * count + pairs[1], extra[0] * count + extra[1]])
         )
         key = key[np.concatenate([[True], key[1:] != key[:-1]])] if len(key) else key
         rows, classes = np.divmod(key, count)
@@ -306,4 +304,5 @@ def _weights(ends: Array, moved: Array, bound: Array) -> Array:
 def _project(states: Array, weights: Array) -> Array:
     """Place [n] of each state on the line."""
     used = weights != 0
-    return states[:, used] @ weights[used]
+    places: Array = states[:, used] @ weights[used]
+    return places

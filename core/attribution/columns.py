@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.attribution.by_labels import NAMED
 from isoscope.core.attribution.lineages import Birth
 from isoscope.core.attribution.runs import head_rest
 from isoscope.core.recording.model import StepKind
@@ -32,25 +34,22 @@ class Episodes:
     done: list[int]
 
 
-def number(settled: Settled, ends: Int64Array) -> Episodes:
+def number(settled: Settled, counted: Counted) -> Episodes:
     """Final numbers of environments, episodes and control steps, lineage by lineage.
 
     Parameters
     ----------
     settled
         Lineages and provisional environments.
-    ends
-        int64 [lineages]: control steps that each lineage itself has.
+    counted
+        Control steps within each lineage.
     """
-    claims, found = settled.claims, settled.lineages
-    names: dict[int, int] = {}
-    env, episode, done = [], [], []
-    # Those that are proven come first; an own number of what isn't linked, after them.
-    for linked in (True, False):
-        for lineage in found:
-            claim = claims[lineage.index]
-            if not claim.nameless and claim.env >= 0 and claim.linked is linked:
-                names.setdefault(claim.env, len(names))
+    claims, found, named = settled.claims, settled.lineages, settled.named
+    ends = counted.total
+    names = _names(settled)
+    env: list[int] = []
+    episode: list[int] = []
+    done: list[int] = []
     for lineage in found:
         claim = claims[lineage.index]
         hidden = claim.nameless or (claim.gap and not claim.linked)
@@ -62,7 +61,9 @@ def number(settled: Settled, ends: Int64Array) -> Episodes:
         elif claim.gap or lineage.birth is Birth.BLIND:
             episode.append(UNKNOWN if before >= 0 else 1)
             done.append(UNKNOWN if before >= 0 else 0)
-        elif lineage.birth is Birth.FIRST or (claim.linked and before < 0 and not claim.rivals):
+        elif lineage.birth is Birth.FIRST or (
+            claim.linked and before < 0 and not claim.rivals
+        ):
             episode.append(1)
             done.append(0)
         else:
@@ -73,7 +74,32 @@ def number(settled: Settled, ends: Int64Array) -> Episodes:
                 UNKNOWN if done[k] < 0 else done[k] + int(ends[k]) for k in earlier
             ]
             done.append(_common(counts))
+        if lineage.index in named.episode:
+            episode[-1] = named.episode[lineage.index]
+        if lineage.index in named.rows and lineage.birth is not Birth.RESET:
+            row, control = named.rows[lineage.index]
+            if counted.control[row] >= 0:
+                done[-1] = max(control - int(counted.control[row]), 0)
     return Episodes(env, episode, done)
+
+
+def _names(settled: Settled) -> dict[int, int]:
+    """Final numbers by provisional ones: labelled, then by first appearance.
+
+    Those that are proven come before the own numbers of what isn't linked.
+    """
+    claims = settled.claims
+    names = {c.env: c.env - NAMED for c in claims if c.env >= NAMED}
+    taken = set(names.values())
+    free = (k for k in count() if k not in taken)
+    for linked in (True, False):
+        for lineage in settled.lineages:
+            claim = claims[lineage.index]
+            if claim.nameless or claim.env < 0 or claim.linked is not linked:
+                continue
+            if claim.env not in names:
+                names[claim.env] = next(free)
+    return names
 
 
 def _common(values: list[int]) -> int:
@@ -106,7 +132,7 @@ class Counted:
 
 def count_control_steps(settled: Settled, rows: int) -> Counted:
     """Count control steps run by run: an environment is left only between two."""
-    count = settled.substeps.count
+    per_step = settled.substeps.count
     control = np.full(rows, UNKNOWN, np.int64)
     substep = np.full(rows, UNKNOWN, np.int64)
     total = np.zeros(len(settled.lineages), np.int64)
@@ -119,24 +145,24 @@ def count_control_steps(settled: Settled, rows: int) -> Counted:
     nth = np.arange(len(inside)) - begins[run_of]
     reset = runs.reset[run_of]
     control[inside[reset]] = substep[inside[reset]] = 0
-    if count is None:
+    if per_step is None:
         return Counted(control, substep, total, 0)
-    rest = head_rest(runs, settled.lineages, count)
-    blocks = -(-runs.length // count)
+    rest = head_rest(runs, settled.lineages, per_step)
+    blocks = -(-runs.length // per_step)
     blocks[runs.reset] = 0
     if rest:
-        blocks[0] = int(runs.length[0]) // count
-    first = _earlier_blocks(settled, blocks, count, total)
+        blocks[0] = int(runs.length[0]) // per_step
+    first = _earlier_blocks(settled, blocks, per_step, total)
     nth = nth - np.where(run_of == 0, rest, 0)
     at = inside[~reset]
     step = nth[~reset]
-    control[at] = first[run_of[~reset]] + step // count + 1
-    substep[at] = step % count
+    control[at] = first[run_of[~reset]] + step // per_step + 1
+    substep[at] = step % per_step
     return Counted(control, substep, total, rest)
 
 
 def _earlier_blocks(
-    settled: Settled, blocks: Int64Array, count: int, total: Int64Array
+    settled: Settled, blocks: Int64Array, per_step: int, total: Int64Array
 ) -> Int64Array:
     """Control steps before each run within its lineage; `total` is filled in."""
     runs = settled.runs
@@ -152,7 +178,7 @@ def _earlier_blocks(
     np.add.at(total, runs.lineage, blocks)
     for lineage in settled.lineages:
         for rewind in lineage.rewinds:
-            _go_back(settled, lineage, rewind.row, rewind.to_row, first, blocks, count)
+            _go_back(settled, lineage, rewind.row, rewind.to_row, first, per_step)
         if lineage.rewinds:
             mine = np.flatnonzero(runs.lineage == lineage.index)
             total[lineage.index] = first[mine[-1]] + blocks[mine[-1]]
@@ -165,8 +191,7 @@ def _go_back(
     row: int,
     to_row: int,
     first: Int64Array,
-    blocks: Int64Array,
-    count: int,
+    per_step: int,
 ) -> None:
     """After a rewind the count goes on from the state that was restored."""
     runs = settled.runs
@@ -176,7 +201,7 @@ def _go_back(
         there = int(runs.run_of[to_row])
         if not runs.reset[there]:
             inside = runs.run_of[int(runs.first[there]) : to_row + 1] == there
-            wanted = int(first[there]) - (-int(inside.sum()) // count)
+            wanted = int(first[there]) - (-int(inside.sum()) // per_step)
     later = (runs.lineage == lineage.index) & (np.arange(len(runs)) >= here)
     first[later] += wanted - int(first[here])
 

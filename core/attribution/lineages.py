@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from isoscope.core.attribution.segments import Origin
@@ -170,7 +171,7 @@ class _Builder:
                 path.append(here)
                 onward = self.goes_on[here]
                 branches = [*self.given_up.get(here, []), onward]
-                for left, taken in zip(branches, branches[1:], strict=False):
+                for left, taken in pairwise(branches):
                     to_row = self.segments[taken].parent_row
                     row = self.segments[taken].start
                     rewinds.append(Rewind(row, self.last[left], to_row))

@@ -101,9 +101,7 @@ class Linker:
                 chains.skip()
                 confidence.append(0.0)
                 continue
-            entries = [
-                (classes[k], likelihood[k], tight[k]) for k in range(low, high)
-            ]
+            entries = [(classes[k], likelihood[k], tight[k]) for k in range(low, high)]
             confidence.append(self._place(start + i, code, entries, table))
             table.add(start + i)
 
@@ -184,7 +182,6 @@ class Linker:
         chains.begin(Origin.RESET)
         return 1.0
 
-
     def _is_reset(self, row: int) -> bool:
         segment = self.chains.segments[self.chains.segment_of[row]]
         return segment.origin is Origin.RESET and segment.start == row
@@ -206,7 +203,9 @@ class _ClassTable:
         self._class_of = dict(
             zip(rows[~alone].tolist(), of[~alone].tolist(), strict=True)
         )
-        self._of_all = dict(zip(rows.tolist(), of.tolist(), strict=True))
+        self._of_all: dict[int, int] = dict(
+            zip(rows.tolist(), of.tolist(), strict=True)
+        )
         self._waiting: dict[int, list[int]] = {}
         self._latest: dict[int, int] = {}
         for row, k in self._class_of.items():

@@ -165,8 +165,8 @@ class MeanVelocity:
         moved = (rate.reshape(rows, 3, 3) @ matrix).reshape(rows, 9)
         exact = self._precision(part.actor, "rotation")
         speed = self._precision(part.actor, "omega")
-        bound = ROTATION_EPS * max(exact.eps, speed.eps) + 4 * exact.grid
-        bound = bound + 2 * h[:, None] * speed.grid
+        fixed = ROTATION_EPS * max(exact.eps, speed.eps) + 4 * exact.grid
+        bound = fixed + 2 * h[:, None] * speed.grid
         end = matrix.reshape(rows, 9)
         _put(motion, part.columns, h, end, moved, bound, bound, lost)
 

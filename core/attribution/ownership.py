@@ -272,9 +272,7 @@ class _Assigner:
         self.out.envs += 1
         return self.out.envs - 1
 
-    def _take(
-        self, lineage: Lineage, orphan: Lineage, confidence: float = 1.0
-    ) -> None:
+    def _take(self, lineage: Lineage, orphan: Lineage, confidence: float = 1.0) -> None:
         claim = self.out.claims[orphan.index]
         self.out.claims[lineage.index] = Claim(
             claim.env, claim.linked, confidence * claim.confidence, orphan.index

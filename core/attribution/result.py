@@ -11,11 +11,16 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
 
-from isoscope.core.recording.model import Labels
+import numpy as np
+
+from isoscope.core.recording.model import StepKind
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.rounding import Precision
+    from isoscope.core.recording.model import Labels
     from isoscope.core.recording.tracks import Array, BoolArray
+
+Seen = Literal["scene", "copy", "order"]
 
 
 class Reason(IntEnum):
@@ -82,7 +87,7 @@ class MissedRestore:
     victim_native: int
     orphan_native: int
     tainted: tuple[int, int]
-    kind: Literal["scene", "copy", "order"]
+    kind: Seen
     confidence: float
 
 
@@ -213,6 +218,18 @@ class Attribution:
         """Native steps."""
         return len(self.labels)
 
+    @property
+    def unknown(self) -> BoolArray:
+        """bool [T]: rows whose environment or control step is unknown.
+
+        A step that belongs to no control step is known if its environment is.
+        """
+        labels = self.labels
+        step = labels.kind == StepKind.SUBSTEP
+        counted = (labels.episode >= 0) & (labels.control_step >= 0)
+        out: BoolArray = (labels.env < 0) | (step & ~(counted & (labels.substep >= 0)))
+        return out
+
     def place(self, row: int) -> Place:
         """Where the row's environment was."""
         labels = self.labels
@@ -224,6 +241,4 @@ class Attribution:
 
     def rows_of(self, env: int) -> Array:
         """The rows of one environment, ascending."""
-        import numpy as np
-
         return np.flatnonzero(self.labels.env == env)

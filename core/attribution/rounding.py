@@ -1,4 +1,4 @@
-"""How exactly the numbers of a recording are written: of which precision, on which grid.
+"""How exactly the numbers of a recording are written: precision and grid.
 
 A recording holds what its engine computed, in float32 or float64. A tool in between may
 have rounded it, to half precision or to a number of decimals; what is compared has to

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.attribution.by_labels import Named, apply_names, by_labels
 from isoscope.core.attribution.by_order import (
     FoundOrder,
     apply_fixed,
@@ -31,8 +32,10 @@ from isoscope.core.attribution.runs import (
 )
 
 if TYPE_CHECKING:
+    from isoscope.core.attribution.labels import GivenLabels
     from isoscope.core.attribution.segments import Chains
     from isoscope.core.recording.tracks import Array
+
 
 @dataclass(slots=True)
 class Settled:
@@ -57,6 +60,8 @@ class Settled:
         ``"fixed"``, ``"rounds"`` or None.
     by_order
         First rows of the lineages that only the order shows.
+    named
+        What labels say about the lineages.
     """
 
     lineages: list[Lineage]
@@ -67,9 +72,15 @@ class Settled:
     substeps: Substeps
     order: str | None
     by_order: set[int]
+    named: Named
 
 
-def settle(chains: Chains, twins: set[int], given: Substeps | None) -> Settled:
+def settle(
+    chains: Chains,
+    twins: set[int],
+    given: Substeps | None = None,
+    labels: GivenLabels | None = None,
+) -> Settled:
     """Settle all rows taken in so far.
 
     Parameters
@@ -80,6 +91,8 @@ def settle(chains: Chains, twins: set[int], given: Substeps | None) -> Settled:
         Waiting rows whose state equals another one's.
     given
         M, where somebody says it.
+    labels
+        What somebody says about single steps.
     """
     found, lineage_of = lineages(chains)
     rows = _lineage_of_row(chains, lineage_of)
@@ -108,6 +121,8 @@ def settle(chains: Chains, twins: set[int], given: Substeps | None) -> Settled:
             places = places_by_rounds(turns, found, owned.claims, order)
             if not apply_rounds(found, owned, places):
                 break
+    named = Named() if labels is None else by_labels(labels, rows)
+    apply_names(found, owned, named)
     _put_in_order(found, owned)
     runs = find_runs(chains, rows, found)
     return Settled(
@@ -119,6 +134,7 @@ def settle(chains: Chains, twins: set[int], given: Substeps | None) -> Settled:
         substeps,
         order.kind,
         set(order.cuts),
+        named,
     )
 
 
