@@ -14,6 +14,7 @@ from isoscope.core.trajectory.lerobot.episodes import (
 )
 from isoscope.core.trajectory.lerobot.frame import LeRobotFrame
 from isoscope.core.trajectory.lerobot.options import LeRobotOptions, Pairing
+from isoscope.core.trajectory.lerobot.shapes import executed_mask
 from isoscope.core.trajectory.lerobot.step import LeRobotStep
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "LeRobotOptions",
     "LeRobotStep",
     "Pairing",
+    "executed_mask",
 ]

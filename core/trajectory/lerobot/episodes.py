@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from isoscope.core.trajectory.lerobot.step import LeRobotStep
 
 Episode = list[dict[str, Any]]
+CONTROLS = ("record_reset", "pre_record", "segment_advance")
 
 
 @dataclass(slots=True)
@@ -160,8 +161,8 @@ class LeRobotEpisodeAccumulator:
                 frame = None
                 if pairing is Pairing.PAIRS and not _unrecorded(step):
                     frame = self._frame(step)
-                    # The frame holds copies; the batch need not be kept for it.
-                    step = replace(step, observation=None)
+                if pairing is Pairing.PAIRS:
+                    step = _brief(step)
                 decoded.append(DecodedStep(step, frame))
         return decoded
 
@@ -272,6 +273,21 @@ class LeRobotEpisodeAccumulator:
     @property
     def _closes(self) -> bool:
         return self.options.frameless is Frameless.CLOSE
+
+
+def _brief(step: LeRobotStep) -> LeRobotStep:
+    """Keep what the episode needs; the frame holds copies of the rest.
+
+    What waits for its scope would otherwise hold on to every batch of observations.
+    """
+    success = LeRobotFrame.success_from_info(step.completion_info)
+    return replace(
+        step,
+        observation=None,
+        action=None,
+        info={name: True for name in CONTROLS if step.info_flag(name)},
+        completion_info=None if success is None else {"success": success},
+    )
 
 
 def _unrecorded(step: LeRobotStep) -> bool:

@@ -8,11 +8,14 @@ import numpy as np
 
 from isoscope.core.trajectory.errors import (
     TrajectoryAssertionError,
+    TrajectoryRuntimeError,
     TrajectoryValueError,
 )
 from isoscope.core.trajectory.lerobot.values import to_numpy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 
@@ -113,3 +116,34 @@ def mask(
             "slots must be a contiguous prefix, ones and then zeros"
         )
     return executed
+
+
+def executed_mask(counts: Sequence[int | None], slots: int) -> NDArray[np.bool_]:
+    """Make the mask of a chunk from how many of its actions each environment executed.
+
+    Parameters
+    ----------
+    counts
+        One an environment; None: all of them.
+    slots
+        C.
+
+    Returns
+    -------
+    array
+        bool ``[B, C]``.
+
+    Raises
+    ------
+    TrajectoryRuntimeError
+        If a count is below 0 or above C.
+    """
+    for env, count in enumerate(counts):
+        if count is not None and not 0 <= count <= slots:
+            raise TrajectoryRuntimeError(
+                f"masking a chunk: environment {env} says that it executed {count} of "
+                f"{slots} actions; executed_action_count goes from 0 to {slots}"
+            )
+    lengths = [slots if count is None else count for count in counts]
+    mask: NDArray[np.bool_] = np.arange(slots)[None] < np.array(lengths)[:, None]
+    return mask
