@@ -167,7 +167,9 @@ class Workers(QObject):
         self._quick.shutdown(wait=False, cancel_futures=True)
         self._long.shutdown(wait=False, cancel_futures=True)
         futures = [job.future for job in self._jobs if job.future is not None]
-        ended = not wait(futures, timeout_s).not_done
+        # A future that was cancelled before it ran never counts as done in `wait`.
+        running = [future for future in futures if not future.cancelled()]
+        ended = not wait(running, timeout_s).not_done
         self._collector.release()
         if ended:
             self._quick.shutdown(wait=True)

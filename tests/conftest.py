@@ -10,6 +10,7 @@ from __future__ import annotations
 import lzma
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,17 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep every test away from the user's settings, data and cache."""
     for name in ("CONFIG", "DATA", "CACHE"):
         monkeypatch.setenv(f"ISOSCOPE_{name}_DIR", str(tmp_path / name.lower()))
+
+
+@pytest.fixture(autouse=True)
+def same_look() -> Iterator[None]:
+    """Leave the application without a style sheet, whatever a test gave it."""
+    yield
+    widgets = sys.modules.get("PySide6.QtWidgets")
+    app = widgets.QApplication.instance() if widgets is not None else None
+    if app is not None and app.styleSheet():
+        app.setStyleSheet("")
+        app.setPalette(app.style().standardPalette())
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 
 import pytest
 
@@ -113,6 +114,16 @@ def test_quick_work_does_not_wait_for_long_work(workers, qtbot):
     workers.start(lambda job: "quick", heard.append, heard.append, quick=True)
     wait_for(qtbot, lambda: heard == ["quick"])
     go_on.set()
+
+
+def test_closing_does_not_wait_for_what_never_began(qapp):
+    go_on, workers = threading.Event(), Workers()
+    for _ in range(32):
+        workers.start(lambda job: go_on.wait(20), lambda _: None, lambda _: None)
+    threading.Timer(0.2, go_on.set).start()
+    begun = time.monotonic()
+    assert workers.close(timeout_s=60)
+    assert time.monotonic() - begun < 30
 
 
 def test_garbage_is_collected_in_this_thread_while_there_are_workers(qapp, qtbot):
