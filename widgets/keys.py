@@ -189,6 +189,12 @@ ACTIONS: tuple[Action, ...] = (
             ("F",),
             "Look at the selected actor or, without one, at everything",
         ),
+        Action(
+            "scene.overlay",
+            "Next overlay",
+            ("O",),
+            "Ghosts: what proves the finding, what the scene holds, the others",
+        ),
         Action("scene.contacts", "Contacts on or off"),
         Action("scene.trails", "Trails on or off"),
         Action("scene.wireframe", "Wireframe on or off"),

@@ -18,6 +18,10 @@ class SceneCommands(Protocol):
         """Look at the selected actor or, without one, at everything."""
         ...
 
+    def cycle_overlay(self) -> None:
+        """Show the next overlay or, after the last, none."""
+        ...
+
     def toggle_contacts(self) -> None:
         """Show contacts, or not."""
         ...
@@ -40,11 +44,13 @@ def wire_panels(window: Window) -> None:
         sources.cancel_requested.connect(workspace.cancel)
         sources.close_requested.connect(workspace.close)
         sources.reopen_requested.connect(workspace.reload)
+        sources.twin_requested.connect(workspace.analysing.use_twin)
     if scene is not None and isinstance(scene, SceneCommands):
         window.actions_by_id.bind(
             scene,
             {
                 "scene.frame": scene.frame_selection,
+                "scene.overlay": scene.cycle_overlay,
                 "scene.contacts": scene.toggle_contacts,
                 "scene.trails": scene.toggle_trails,
                 "scene.wireframe": scene.toggle_wireframe,

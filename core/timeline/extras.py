@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.core.isolation.places import row_of
-from isoscope.core.isolation.sentence import claim
 from isoscope.core.timeline.model import Arc, FindingMark, Taint, TimelineExtras
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def extras_of(analysis: Analysis) -> TimelineExtras:
 
 
 def _text(finding: Finding) -> str:
-    return f"{finding.severity}: {claim(finding)}"
+    return f"{finding.severity}: {finding.headline}"
 
 
 def _taints(finding: Finding) -> list[Taint]:

@@ -51,16 +51,16 @@ def clock_plots(document: Document) -> list[PlotSpec]:
     recording = _line("recording", "text", np.array(steps.time_s))
     analysis = document.analysis
     if analysis is None:
-        return [_plot("recording time", "[s]", [recording])]
+        return [_plot("clocks", "[s]", [recording])]
     rows = min(len(steps), analysis.rows)
     scene_s = analysis.attribution.scene_time_s[:rows]
     envs = chosen_envs(document.shown_envs, document.focus)
     plots = []
     curves = [recording]
     if np.isfinite(scene_s).any():
-        curves.append(_line("scene", "dim", scene_s, shown="faint"))
+        curves.append(_line("scene", "dim", scene_s))
         curves += _own(analysis, scene_s, envs, document.focus)
-    plots.append(_plot("recording and scene time", "[s]", curves))
+    plots.append(_plot("clocks", "[s]", curves))
     control = [
         _held(analysis, env, document.focus)
         for env in envs
@@ -85,9 +85,9 @@ def _plot(name: str, unit: str, curves: Sequence[Curve], note: str = "") -> Plot
     return PlotSpec(FieldRef(None, name), name, "", unit, tuple(curves), note)
 
 
-def _line(name: str, colour: str, values: Array, shown: str = "") -> Curve:
+def _line(name: str, colour: str, values: Array) -> Curve:
     rows = ArrayRows(values)
-    return Curve(name, shown or colour, rows, Decimator(rows))
+    return Curve(name, colour, rows, Decimator(rows))
 
 
 def _own(

@@ -89,9 +89,11 @@ class FindingsPanel(Panel):
         area.setWidgetResizable(True)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.details.setAutoFillBackground(False)
+        area.viewport().setAutoFillBackground(False)
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setChildrenCollapsible(False)
-        self.splitter.setHandleWidth(4)
+        self.splitter.setHandleWidth(3)
         self.splitter.addWidget(self.table)
         self.splitter.addWidget(area)
         self.splitter.setStretchFactor(1, 1)
@@ -242,7 +244,12 @@ class FindingsPanel(Panel):
     def apply_theme(self) -> None:
         """Take the theme's colours."""
         t = self.tokens
-        dress(self, t, f"QTableView {{ background: {t.panel}; border: none; }}")
+        dress(
+            self,
+            t,
+            f"QTableView {{ background: {t.panel}; border: none; }}"
+            "QSplitter::handle { image: none; background: transparent; }",
+        )
         self.details.setFont(scaled(self.font(), 0.97))
         self.table.set_look(t)
         self._tell()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SEVERITY, KIND, WHO, PLACE, EVIDENCE = range(5)
 HEADS = ("Severity", "Kind", "Environment", "Episode/control step", "Evidence")
-PAD_PX = 8
+PAD_PX = 7
 CHIP_PX = 9
 MEASURED = 200  # rows whose width is asked
 ROOT = QModelIndex()
@@ -93,7 +93,7 @@ class CellPainter(QStyledItemDelegate):
     def set_look(self, t: Tokens, base: QFont) -> None:
         """Take colours and fonts."""
         self._t = t
-        self.font = scaled(base, 0.95)
+        self.font = scaled(base, 0.92)
         self.metrics = QFontMetrics(self.font)
         self._selected = blend(t.panel, t.accent, 0.2)
         self._inks = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from isoscope.core.isolation.sentence import change_text, claim, value_text
+from isoscope.core.isolation.sentence import change_text, value_text
 from isoscope.core.summary import counted, listed
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def evidence_line(finding: Finding) -> str:
     """The number that shows it, in one line."""
     special = _LINES.get(finding.id)
     said = special(finding) if special is not None else ""
-    return said or claim(finding)
+    return said or finding.headline
 
 
 def _missed(finding: Finding) -> str:

@@ -45,8 +45,9 @@ def caption_of(
     intent: Intent,
     overlay: Overlay | None = None,
     overlays: int = 0,
+    remark: str = "",
 ) -> Caption:
-    """The caption for this state."""
+    """The caption for this state; `remark` says why it isn't the cursor's."""
     if state.row < 0:
         return Caption()
     details = [f"native step {state.row}"] if state.whose.env >= 0 else []
@@ -54,7 +55,7 @@ def caption_of(
     if intent.contacts and state.contacts.recorded:
         count = len(state.contacts)
         details.append(f"{count} contact" if count == 1 else f"{count} contacts")
-    notes = []
+    notes = [f"shown: {remark}"] if remark else []
     if overlay is not None:
         cycle = " — O cycles" if overlays > 1 else " — O hides it"
         notes.append(f"overlay: {overlay.name}{cycle}")

@@ -18,12 +18,17 @@ from isoscope.widgets.scene.palette import mixed
 from isoscope.widgets.theme import DARK
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from PySide6.QtGui import QMouseEvent, QPaintEvent
 
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.camera import Camera
     from isoscope.widgets.scene.caption import Caption
     from isoscope.widgets.theme import Tokens
+
+
+LEAN_PX = 4  # between a place and a label beside it
 
 
 class CaptionLabel(QLabel):
@@ -42,7 +47,7 @@ class CaptionLabel(QLabel):
         if caption.details:
             lines.append(_small(caption.details, tokens.dim))
         for note in caption.notes:
-            plain = note.startswith(("overlay", "selected", "shown as"))
+            plain = note.startswith(("overlay", "selected", "shown"))
             colour = tokens.dim if plain else tokens.warning
             lines.append(_small(note if plain else f"▲ {note}", colour))
         html = "<br>".join(lines) if caption.title else ""
@@ -198,6 +203,21 @@ def axis_colours(tokens: Tokens) -> tuple[str, str, str]:
     return tokens.environments[4], tokens.environments[2], tokens.environments[0]
 
 
+def leans(clip: Array, places: Sequence[Array]) -> list[int]:
+    """Which way each of these places' [3] labels stands, so that they don't overlap.
+
+    Of two or three that are seen beside each other, away from their middle.
+    """
+    if not 2 <= len(places) <= 3:
+        return [0] * len(places)
+    seen = [clip @ np.append(place, 1.0) for place in places]
+    x = [float(s[0] / s[3]) if s[3] > 0 else 0.0 for s in seen]
+    order = sorted(range(len(places)), key=x.__getitem__)
+    lean = [0] * len(places)
+    lean[order[0]], lean[order[-1]] = -1, 1
+    return lean
+
+
 class WorldLabel(QLabel):
     """A label that stays beside a place in the world."""
 
@@ -211,16 +231,23 @@ class WorldLabel(QLabel):
         self.adjustSize()
 
     def follow(
-        self, clip: Array, place: Array, size: QSize, taken: list[QRect]
+        self,
+        clip: Array,
+        place: Array,
+        size: QSize,
+        taken: list[QRect],
+        lean: int = 0,
     ) -> None:
         """Move to where the place [3] is seen, above the labels that are there.
 
-        Hidden where the place is behind the eye or outside of the picture.
+        Hidden where the place is behind the eye or outside of the picture. With a
+        `lean` of -1 or 1 it stands to the left or to the right of the place.
         """
         x, y, _, w = clip @ np.append(place, 1.0)
         at = QRect(QPoint(0, 0), self.size())
         if w > 0:
             at.moveLeft(round((0.5 + 0.5 * x / w) * size.width()) - at.width() // 2)
+            at.translate(lean * (at.width() // 2 + LEAN_PX), 0)
             at.moveTop(round((0.5 - 0.5 * y / w) * size.height()) - at.height() - 6)
         seen = w > 0 and at.intersects(QRect(QPoint(0, 0), size))
         if seen:

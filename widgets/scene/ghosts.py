@@ -45,6 +45,8 @@ def ghost_state(
     poses = state.poses.copy()
     still = np.array([not s.moving for s in shapes.all], np.bool_)
     poses[still | (poses == Pose.NOT_RECORDED)] = Pose.NONE
+    if ghost.actors is not None:
+        poses[~np.isin(np.arange(len(poses)), ghost.actors)] = Pose.NONE
     return _moved(replace(state, poses=poses), np.array(ghost.offset))
 
 
@@ -99,13 +101,19 @@ def side_by_side(
     here
         Label of the present state.
     """
+    ghosts = tuple(Ghost(row, tint, text, alpha=1.0) for row, text, tint in entries)
+    return set_apart(Overlay("side by side", ghosts, here), survey)
+
+
+def set_apart(overlay: Overlay, survey: Survey) -> Overlay:
+    """The same overlay with its ghosts in a line beside the present state."""
     room = np.where(np.abs(survey.up) > 0, np.inf, survey.high - survey.low)
     axis = int(room.argmin())
     step = np.zeros(3)
     # Away from the first camera, which looks from the positive side.
     step[axis] = -_GAP * max(float(room[axis]), 0.35 * survey.scale_m)
     ghosts = []
-    for place, (row, label, colour) in enumerate(entries, start=1):
+    for place, ghost in enumerate(overlay.ghosts, start=1):
         x, y, z = (float(v) for v in place * step)
-        ghosts.append(Ghost(row, colour, label, alpha=1.0, offset=(x, y, z)))
-    return Overlay("side by side", tuple(ghosts), here)
+        ghosts.append(replace(ghost, offset=(x, y, z)))
+    return replace(overlay, ghosts=tuple(ghosts), apart=False)

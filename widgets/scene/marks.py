@@ -184,6 +184,14 @@ def arc(start: Array, end: Array, up: Array, colour: str, head_m: float) -> Stro
     )
 
 
+def arrow(start: Array, way: Array, colour: str, head_m: float) -> Strokes:
+    """A straight arrow from a place [3] along a way [3]; nothing for no way."""
+    length = float(np.linalg.norm(way))
+    if not length > 0:
+        return NO_STROKES
+    return _arrows(start[None], way[None], np.array([length]), colour, head_m)
+
+
 def _arrows(
     start: Array, way: Array, length: Array, colour: str, head_m: float
 ) -> Strokes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.widgets.scene.bounds import ball, box, moving
-from isoscope.widgets.scene.ghosts import ghost_state
+from isoscope.widgets.scene.ghosts import ghost_state, set_apart
 from isoscope.widgets.scene.palette import actor_colours
 from isoscope.widgets.scene.picture import Picture, picture_of
 from isoscope.widgets.scene.resolve import resolve
@@ -18,8 +19,9 @@ from isoscope.widgets.scene.survey import Survey, survey
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.model import Labels, Recording
     from isoscope.core.recording.tracks import Array
+    from isoscope.widgets.scene.state import Whose
     from isoscope.widgets.theme import Tokens
 
 # A growing recording is looked at anew when it has grown by this factor.
@@ -36,10 +38,14 @@ class SceneModel:
         self.state: SceneState = NOTHING
         self.overlays: tuple[Overlay, ...] = ()
         self.colour_hook: Callable[[int, int], str | None] | None = None
+        self.labels: Labels | None = None  # whose each step was
+        self.tint: str | None = None  # one colour for all that move
         self._overlay = 0  # which of them is shown; their number for none
+        self._asked: str | None = None  # the overlay asked for, by name
+        self._unasked = True  # whether nobody has asked for one, or for none
         self._surveyed_rows = 0
         self._colours: list[str] = []
-        self._coloured: tuple[Shapes, Tokens] | None = None
+        self._coloured: tuple[Shapes, Tokens, str | None] | None = None
         self._others: dict[int, tuple[Recording, Shapes]] = {}
 
     # -- what is shown ----------------------------------------------------------------
@@ -75,14 +81,24 @@ class SceneModel:
             return True
         return False
 
-    def picture(self, row: int, intent: Intent, tokens: Tokens) -> Picture:
-        """Resolve this row; `state` is what came out."""
+    def picture(
+        self, row: int, intent: Intent, tokens: Tokens, whose: Whose | None = None
+    ) -> Picture:
+        """Resolve this row, or the overlay's own; `state` is what came out.
+
+        `whose` says whose state it is, where that isn't who stepped the row.
+        """
         recording = self.recording
         overlay = self.overlay
+        if overlay is not None and overlay.row is not None:
+            row = overlay.row
         if recording is None:
             self.state = NOTHING
         else:
-            self.state = resolve(recording, self.shapes, row, intent)
+            state = resolve(recording, self.shapes, row, intent, self.labels)
+            if whose is not None and state.row >= 0:
+                state = replace(state, whose=whose)
+            self.state = state
         ghosts = []
         if recording is not None and overlay is not None:
             ghosts = [
@@ -112,10 +128,10 @@ class SceneModel:
             chosen = self.colour_hook(actor, row)
             if chosen is not None:
                 return chosen
-        key = (self.shapes, tokens)
+        key = (self.shapes, tokens, self.tint)
         if self._coloured != key:
             self._coloured = key
-            self._colours = actor_colours(self.shapes, tokens)
+            self._colours = actor_colours(self.shapes, tokens, self.tint)
         return self._colours[actor]
 
     def _shapes_of(self, recording: Recording) -> Shapes:
@@ -140,11 +156,33 @@ class SceneModel:
         self._overlay = 0
         self._others.clear()
 
+    def offer(self, overlays: tuple[Overlay, ...]) -> None:
+        """Offer these at another cursor, and show what was asked for by its name.
+
+        A proof is shown unasked, until something is asked for.
+        """
+        self.overlays = tuple(
+            set_apart(overlay, self.survey) if overlay.apart else overlay
+            for overlay in overlays
+        )
+        found = [
+            at
+            for at, overlay in enumerate(overlays)
+            if (overlay.proof if self._unasked else overlay.name == self._asked)
+        ]
+        self._overlay = found[0] if found else len(overlays)
+
+    def forget_asked(self) -> None:
+        """Show proofs unasked again, as when another finding is looked at."""
+        self._asked, self._unasked = None, True
+
     def cycle_overlay(self) -> bool:
         """Show the next one and, after the last, none; whether there is any."""
         if not self.overlays:
             return False
         self._overlay = (self._overlay + 1) % (len(self.overlays) + 1)
+        self._unasked = False
+        self._asked = None if self.overlay is None else self.overlay.name
         return True
 
     # -- where things are -------------------------------------------------------------

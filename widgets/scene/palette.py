@@ -45,11 +45,11 @@ def linear(colours: Array) -> Array:
     return np.where(colours <= 0.04045, low, high)
 
 
-def actor_colours(shapes: Shapes, tokens: Tokens) -> list[str]:
+def actor_colours(shapes: Shapes, tokens: Tokens, tint: str | None = None) -> list[str]:
     """A colour for each actor, by index.
 
-    Each free body and each articulation takes the next of the palette; what never
-    moves is neutral.
+    Each free body and each articulation takes the next of the palette, or `tint`, if
+    one is given; what never moves is neutral.
     """
     taken = 0
     of_root: dict[int, str] = {}
@@ -63,7 +63,7 @@ def actor_colours(shapes: Shapes, tokens: Tokens) -> list[str]:
             base = of_root[shape.root]
             colours.append(mixed(base, "#ffffff", _LIGHTER) if place % 2 == 0 else base)
             continue
-        base = tokens.environment(taken)
+        base = tokens.environment(taken) if tint is None else tint
         taken += 1
         if shape.index in shapes.links:
             of_root[shape.index] = base

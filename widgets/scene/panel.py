@@ -10,6 +10,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QLabel, QToolTip, QVBoxLayout, QWidget
 
 from isoscope.core.errors import one_line
+from isoscope.widgets.isolate.view import Isolated, isolated
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.scene.caption import about_floor, caption_of
 from isoscope.widgets.scene.director import Director
@@ -57,6 +58,8 @@ class ScenePanel(Panel):
         self._views = WeakKeyDictionary()
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
+        self._given = False  # whether overlays were set from outside
+        self._beside: tuple[tuple[float, float, float], ...] = ()
         self._soon = Soon(self, self._refresh)
         self._view: SceneView | None = None
         self._director: Director | None = None
@@ -69,6 +72,8 @@ class ScenePanel(Panel):
         self.observe(session.active_changed, self._activated)
         self.observe(session.clock.changed, self._schedule)
         self.observe(session.selection_changed, self._schedule)
+        self.observe(session.focus_changed, self._schedule)
+        self.observe(session.finding_changed, self._finding_changed)
         self.apply_theme()
         self._activated(session.active)
 
@@ -117,6 +122,7 @@ class ScenePanel(Panel):
 
     def set_overlays(self, overlays: Sequence[Overlay]) -> None:
         """Offer these overlays and show the first; see `cycle_overlay`."""
+        self._given = bool(overlays)
         self.model.set_overlays(tuple(overlays))
         self._schedule()
 
@@ -256,11 +262,14 @@ class ScenePanel(Panel):
         self._leave()
         found = document if isinstance(document, Document) else None
         self._document = found
+        self._given = False
         self.model.set_overlays(())
+        self.model.forget_asked()
         if found is not None:
             self.observe(found.grown, self._schedule)
             self.observe(found.hidden_changed, self._schedule)
             self.observe(found.analysed, self._schedule)
+            self.observe(found.hidden_envs_changed, self._schedule)
             self.observe(found.phase_changed, self._schedule)
         self.model.follow(None)
         if self._director is not None:
@@ -275,6 +284,7 @@ class ScenePanel(Panel):
             document.grown,
             document.hidden_changed,
             document.analysed,
+            document.hidden_envs_changed,
             document.phase_changed,
         ):
             self.unobserve(signal, self._schedule)
@@ -295,15 +305,20 @@ class ScenePanel(Panel):
         ready = document is not None and document.phase is not Phase.INDEXING
         new = self.model.follow(recording, look_again=ready)
         intent = self._intent()
-        picture = self.model.picture(self.session.clock.row, intent, self.tokens)
         model = self.model
-        if new:
-            self._first_view()
+        shown = self._isolate(document)
+        picture = model.picture(shown.row, intent, self.tokens, shown.whose)
+        self._make_room(new)
         if self._director is not None:
             self._director.follow(intent.selected)
         view.empty.setText("" if document is not None else "Nothing is open")
         caption = caption_of(
-            model.shapes, model.state, intent, model.overlay, len(model.overlays)
+            model.shapes,
+            model.state,
+            intent,
+            model.overlay,
+            len(model.overlays),
+            self._remark(shown),
         )
         self._show_tools()
         view.show_picture(
@@ -314,6 +329,47 @@ class ScenePanel(Panel):
             wire=self.wireframe,
             forces=bool(np.isfinite(model.state.contacts.forces).any()),
         )
+
+    # -- one environment of several ---------------------------------------------------
+
+    def _isolate(self, document: Document | None) -> Isolated:
+        """Whose state to show, with the overlays that it can be seen with."""
+        cursor = self.session.clock.row
+        if document is None:
+            return Isolated(cursor, None)
+        shown = isolated(document, cursor, self.tokens)
+        self.model.labels = document.labels
+        self.model.tint = shown.tint
+        if not self._given:
+            self.model.offer(shown.overlays)
+        overlay = self.model.overlay
+        parts = [f"env {document.focus}"] if document.focus is not None else []
+        if overlay is not None:
+            parts.append(f"overlay: {overlay.name}")
+        self.set_subtitle(" · ".join(parts))
+        return shown
+
+    def _remark(self, shown: Isolated) -> str:
+        overlay = self.model.overlay
+        if overlay is not None and overlay.row is not None:
+            return (
+                f"how native step {self.session.clock.row:,} began: the state after "
+                f"native step {overlay.row:,}"
+            )
+        return shown.note
+
+    def _finding_changed(self) -> None:
+        self.model.forget_asked()
+        self._schedule()
+
+    def _make_room(self, new: bool) -> None:
+        """Choose the first view anew where an overlay stands beside, or did."""
+        overlay = self.model.overlay
+        offsets = () if overlay is None else tuple(g.offset for g in overlay.ghosts)
+        beside = offsets if any(any(offset) for offset in offsets) else ()
+        changed, self._beside = beside != self._beside, beside
+        if new or changed:
+            self._first_view()
 
     def _first_view(self) -> None:
         if self._view is not None and self._director is not None:

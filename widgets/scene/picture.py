@@ -14,7 +14,7 @@ from isoscope.widgets.scene.shapes import Kind
 from isoscope.widgets.scene.state import DRAWN, Pose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.marks import Strokes
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 FADED = 0.35
 _HEAD_PART = 0.022  # of the scene's size: an arrow's head
+# Of the scene's size: the longest of an overlay's arrows, and where they stand.
+_ARROW_PART, _BESIDE_PART, _BETWEEN_PART = 0.34, 0.24, 0.16
 _BARE_PART = 0.03  # of the scene's size: a cross' arm
 
 
@@ -43,11 +45,12 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorldText:
-    """A text beside a place [3] in the world."""
+    """A text at a place [3] in the world; `beside` it, if there is room, or over it."""
 
     text: str
     colour: str
     place: Array
+    beside: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,9 +132,19 @@ def picture_of(
         if ghost.label:
             texts.append(WorldText(ghost.label, ghost.colour, crown[1]))
         if ghost.arrow and here is not None:
+            # Between the middles or the tops, whichever are further apart.
+            apart = [
+                float(np.linalg.norm(b - a)) for a, b in zip(crown, here, strict=True)
+            ]
+            ends = int(np.argmax(apart))
+            size = min(1.6 * head, 0.3 * apart[ends])
             through.append(
-                marks.arc(crown[0], here[0], survey.up, tokens.error, 1.6 * head)
+                marks.arc(crown[ends], here[ends], survey.up, tokens.error, size)
             )
+    if overlay is not None and here is not None:
+        for strokes, text in _arrows(overlay, survey, here[0], head):
+            through.append(strokes)
+            texts.append(text)
     return Picture(
         live=Placed(state.transforms, _shades(state, colours), state.deformed),
         ghosts=tuple(placed),
@@ -140,6 +153,22 @@ def picture_of(
         chosen=_chosen(shapes, intent),
         texts=tuple(texts),
     )
+
+
+def _arrows(
+    overlay: Overlay, survey: Survey, middle: Array, head_m: float
+) -> Iterator[tuple[Strokes, WorldText]]:
+    """An overlay's arrows, in a row beside the present state's middle [3]."""
+    room = np.where(np.abs(survey.up) > 0, -np.inf, survey.high - survey.low)
+    side = np.eye(3)[int(room.argmax())]
+    longest = _ARROW_PART * survey.scale_m
+    for place, arrow in enumerate(overlay.arrows):
+        way = longest * np.array(arrow.direction)
+        away = (_BESIDE_PART + place * _BETWEEN_PART) * survey.scale_m
+        start = middle + away * side - way / 2
+        top = start if float(survey.up @ way) <= 0 else start + way
+        text = WorldText(arrow.label, arrow.colour, top, beside=False)
+        yield marks.arrow(start, way, arrow.colour, 2.2 * head_m), text
 
 
 def _shades(state: SceneState, colours: Sequence[str]) -> Array:

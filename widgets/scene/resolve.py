@@ -17,7 +17,7 @@ from isoscope.widgets.scene.state import NOTHING, Intent, Pose, SceneState, Whos
 from isoscope.widgets.scene.trails import trails_at
 
 if TYPE_CHECKING:
-    from isoscope.core.recording.model import Actor, Recording
+    from isoscope.core.recording.model import Actor, Labels, Recording
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.shapes import Shape, Shapes
 
@@ -26,7 +26,11 @@ EVERYTHING = Intent(contacts=False)
 
 
 def resolve(
-    recording: Recording, shapes: Shapes, row: int, intent: Intent = EVERYTHING
+    recording: Recording,
+    shapes: Shapes,
+    row: int,
+    intent: Intent = EVERYTHING,
+    labels: Labels | None = None,
 ) -> SceneState:
     """What is drawn at this row.
 
@@ -40,6 +44,8 @@ def resolve(
         The native step; outside of the recording nothing is drawn.
     intent
         What the user wants to see.
+    labels
+        Whose each step was; the recording's own labels by default.
     """
     rows = len(recording)
     if not 0 <= row < rows:
@@ -54,22 +60,23 @@ def resolve(
         rows=rows,
         time_s=float(steps.time_s[row]),
         h_s=float(steps.h_s[row]),
-        whose=whose_step(recording, row),
+        whose=whose_step(labels or recording.labels, row),
         poses=poses,
         transforms=placed,
         deformed=deformed,
         links=_link_lines(shapes, poses, placed),
         contacts=contacts_at(recording, row, intent) if intent.contacts else _NO,
-        trails=trails_at(recording, shapes, row, intent) if intent.trails else (),
+        trails=trails_at(recording, shapes, row, intent, labels)
+        if intent.trails
+        else (),
     )
 
 
 _NO = NOTHING.contacts
 
 
-def whose_step(recording: Recording, row: int) -> Whose:
+def whose_step(labels: Labels | None, row: int) -> Whose:
     """Whose step it was, as far as it is known."""
-    labels = recording.labels
     if labels is None or not 0 <= row < len(labels):
         return Whose()
     return Whose(

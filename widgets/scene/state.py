@@ -52,6 +52,8 @@ class Ghost:
         matched by name.
     arrow
         Whether an arrow leads from it to the present state.
+    actors
+        The only actors that it shows; None for all that move.
     """
 
     row: int
@@ -61,6 +63,26 @@ class Ghost:
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     recording: Recording | None = None
     arrow: bool = False
+    actors: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """A direction that belongs to the present state, drawn beside it.
+
+    Attributes
+    ----------
+    direction
+        [3] in the world; of length 1 it is as long as arrows get.
+    colour
+        ``"#rrggbb"``.
+    label
+        What it is.
+    """
+
+    direction: tuple[float, float, float]
+    colour: str
+    label: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,11 +97,24 @@ class Overlay:
         What is drawn.
     here
         Label for the present state, such as ``"began here: env 1's state"``.
+    row
+        The native step whose state stands for the present one; None for the cursor's.
+    proof
+        Whether it proves what is looked at, so that it is shown unasked.
+    arrows
+        Drawn beside the present state.
+    apart
+        Whether the ghosts that have no place of their own stand beside the present
+        state instead of in it.
     """
 
     name: str
     ghosts: tuple[Ghost, ...]
     here: str = ""
+    row: int | None = None
+    proof: bool = False
+    arrows: tuple[Arrow, ...] = ()
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

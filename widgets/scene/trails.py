@@ -17,7 +17,7 @@ from isoscope.widgets.scene.bounds import moving
 from isoscope.widgets.scene.state import Trail
 
 if TYPE_CHECKING:
-    from isoscope.core.recording.model import Actor, Recording
+    from isoscope.core.recording.model import Actor, Labels, Recording
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.shapes import Shapes
     from isoscope.widgets.scene.state import Intent
@@ -30,10 +30,17 @@ _UNUSUAL = 8.0
 
 
 def trails_at(
-    recording: Recording, shapes: Shapes, row: int, intent: Intent
+    recording: Recording,
+    shapes: Shapes,
+    row: int,
+    intent: Intent,
+    labels: Labels | None = None,
 ) -> tuple[Trail, ...]:
-    """Trails of the selected actor or, without one, of all that move."""
-    rows = rows_of_trail(recording, row, intent.trail_rows)
+    """Trails of the selected actor or, without one, of all that move.
+
+    `labels` say whose each step was; the recording's own by default.
+    """
+    rows = rows_of_trail(recording, row, intent.trail_rows, labels)
     if len(rows) < 2:
         return ()
     h_s = recording.steps.h_s[rows]
@@ -48,9 +55,11 @@ def trails_at(
     return tuple(found)
 
 
-def rows_of_trail(recording: Recording, row: int, count: int) -> Array:
+def rows_of_trail(
+    recording: Recording, row: int, count: int, labels: Labels | None = None
+) -> Array:
     """The last rows up to this one that a trail goes through, ascending."""
-    labels = recording.labels
+    labels = labels or recording.labels
     if labels is None or row >= len(labels) or labels.env[row] < 0:
         return np.arange(max(0, row - count + 1), row + 1)
     env, episode = labels.env[row], labels.episode[row]

@@ -10,7 +10,13 @@ from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from isoscope.widgets.scene.caption import Caption, nice, quantity
 from isoscope.widgets.scene.control import CameraControl
-from isoscope.widgets.scene.corners import AxisGizmo, CaptionLabel, Legend, WorldLabel
+from isoscope.widgets.scene.corners import (
+    AxisGizmo,
+    CaptionLabel,
+    Legend,
+    WorldLabel,
+    leans,
+)
 from isoscope.widgets.scene.draw.canvas import Canvas
 from isoscope.widgets.scene.draw.look import look_of
 from isoscope.widgets.scene.draw.presenter import Presenter
@@ -75,7 +81,7 @@ class SceneView(QWidget):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.toolbar = toolbar(self)
-        self._labels: list[tuple[WorldLabel, Array]] = []
+        self._labels: list[tuple[WorldLabel, Array, bool]] = []
         self._label_texts: tuple[WorldText, ...] = ()
 
     # -- what is shown ----------------------------------------------------------------
@@ -201,8 +207,11 @@ class SceneView(QWidget):
         self.empty.setGeometry(0, 0, width, height)
         clip = camera.projection(self.aspect) @ camera.view()
         taken: list[QRect] = []
-        for label, place in self._labels:
-            label.follow(clip, place, QSize(width, height), taken)
+        beside = [place for _, place, beside in self._labels if beside]
+        lean = iter(leans(clip, beside))
+        for label, place, stands_beside in self._labels:
+            way = next(lean) if stands_beside else 0
+            label.follow(clip, place, QSize(width, height), taken, way)
 
     def _show_scales(self) -> None:
         camera, survey = self.control.camera, self._survey
@@ -228,10 +237,12 @@ class SceneView(QWidget):
             (t.text, t.colour) for t in self._label_texts
         ]
         if not same:
-            for label, _ in self._labels:
+            for label, *_ in self._labels:
                 label.deleteLater()
             made = [WorldLabel(self, t.text, t.colour, self._tokens) for t in texts]
         else:
-            made = [label for label, _ in self._labels]
-        self._labels = [(m, t.place) for m, t in zip(made, texts, strict=True)]
+            made = [label for label, *_ in self._labels]
+        self._labels = [
+            (m, t.place, t.beside) for m, t in zip(made, texts, strict=True)
+        ]
         self._label_texts = texts

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.theme import Tokens
 
 MAX_CURVES = 12
-PALE, SHADE = 0.62, 0.38
+PALE, SHADE = 0.5, 0.38
 # Axis letters take the colours that axes have everywhere: x red, y green, z blue.
 _AXIS_COLOURS = {"x": 4, "y": 2, "z": 0, "w": 1}
 

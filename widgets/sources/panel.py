@@ -20,11 +20,13 @@ from PySide6.QtWidgets import (
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, Phase
+from isoscope.widgets.sources.menus import add_env_actions, add_twin_actions
 from isoscope.widgets.sources.rows import Kind, Row, sections
 from isoscope.widgets.sources.texts import tooltip
 from isoscope.widgets.sources.tree import ROW, SourcesModel, SourcesTree, below
 
 if TYPE_CHECKING:
+    from isoscope.core.clock import ClockState
     from isoscope.widgets.session import Session
 
 GROWTH_MS = 250
@@ -43,6 +45,7 @@ class SourcesPanel(Panel):
     cancel_requested = Signal(object)
     close_requested = Signal(object)
     reopen_requested = Signal(object)
+    twin_requested = Signal(object, object)  # a document, and its twin or None
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
@@ -70,6 +73,8 @@ class SourcesPanel(Panel):
         self.observe(session.removed, self._removed)
         self.observe(session.active_changed, self._active_changed)
         self.observe(session.selection_changed, self._selection_changed)
+        self.observe(session.focus_changed, self._focus_changed)
+        self.observe(session.clock.changed, self._clock_changed)
         for document in session.documents:
             self._added(document)
         self._active_changed(session.active)
@@ -100,6 +105,8 @@ class SourcesPanel(Panel):
         self.observe(document.phase_changed, self._phase_changed)
         self.observe(document.progress_changed, self._progressed)
         self.observe(document.hidden_changed, self._hidden_changed)
+        self.observe(document.hidden_envs_changed, self._hidden_changed)
+        self.observe(document.analysed, self._fill_all)
         self._fill(document, item)
         self.tree.expand(item.index())
         self._show_cancel(document)
@@ -109,6 +116,8 @@ class SourcesPanel(Panel):
         self.unobserve(document.phase_changed, self._phase_changed)
         self.unobserve(document.progress_changed, self._progressed)
         self.unobserve(document.hidden_changed, self._hidden_changed)
+        self.unobserve(document.hidden_envs_changed, self._hidden_changed)
+        self.unobserve(document.analysed, self._fill_all)
         item = self.model.item_of(document)
         if item is not None:
             self.model.removeRow(item.row())
@@ -211,6 +220,8 @@ class SourcesPanel(Panel):
         self.session.activate(document)
         if row.actor is not None:
             self.session.select(row.actor)
+        if row.kind in (Kind.SCENE, Kind.ENVIRONMENT):
+            self.session.focus(row.env)
         if row.event is not None:
             events = document.recording.steps.event
             at = int(np.searchsorted(events, row.event))
@@ -219,11 +230,27 @@ class SourcesPanel(Panel):
 
     def _active_changed(self, document: Document | None) -> None:
         self.tree.rows.active = document
+        self.tree.rows.cursor = self.session.clock.row
         self.tree.viewport().update()
         current = self.tree.item_at(self.tree.currentIndex())
         if current is None or current[1] is not document:
             self.tree.setCurrentIndex(QModelIndex())  # that was in another one
         self._selection_changed()
+
+    def _clock_changed(self, new: ClockState, old: ClockState) -> None:
+        if new.row != old.row:
+            self.tree.rows.cursor = new.row
+            self.tree.update_environments()
+
+    def _focus_changed(self) -> None:
+        """Choose the row of the environment that is looked at."""
+        document = self.session.active
+        item = None if document is None else self.model.item_of(document)
+        if document is not None and item is not None:
+            row = _find_env(item, document.focus)
+            if row is not None:
+                self.tree.setCurrentIndex(row.index())
+        self.tree.viewport().update()
 
     def _selection_changed(self) -> None:
         document = self.session.active
@@ -245,9 +272,15 @@ class SourcesPanel(Panel):
     def _item_changed(self, item: QStandardItem) -> None:
         """Take a click on a check box over; an articulation takes its links along."""
         found = self.tree.item_at(item.index())
-        if self._filling or found is None or found[0].actor is None:
+        if self._filling or found is None:
             return
         row, document = found
+        if row.env is not None:
+            off = item.checkState() is Qt.CheckState.Unchecked
+            change = set.union if off else set.difference
+            document.set_hidden_envs(change(document.hidden_envs, {row.env}))
+        if row.actor is None:
+            return
         hidden = item.checkState() is Qt.CheckState.Unchecked
         if item.checkState() is Qt.CheckState.PartiallyChecked:
             return
@@ -287,12 +320,15 @@ class SourcesPanel(Panel):
             menu.addAction("Draw only this", lambda: _draw_only(document, chosen))
             menu.addAction("Draw all", lambda: _draw_only(document, None))
             menu.addSeparator()
+        if row.env is not None:
+            add_env_actions(menu, row.env, document, self.session)
         if row.kind is Kind.PROBLEM:
             text = row.tip
             menu.addAction("Copy", lambda: QGuiApplication.clipboard().setText(text))
             menu.addSeparator()
         if document is not self.session.active:
             menu.addAction("Look at this one", lambda: self.session.activate(document))
+        add_twin_actions(menu, document, self.session.active, self.twin_requested.emit)
         if document.phase is Phase.INDEXING:
             menu.addAction(
                 "Stop indexing", lambda: self.cancel_requested.emit(document)
@@ -326,6 +362,17 @@ def _find(item: QStandardItem, actor: int) -> QStandardItem | None:
         found = _find(child, actor)
         if found is not None:
             return found
+    return None
+
+
+def _find_env(item: QStandardItem, env: int | None) -> QStandardItem | None:
+    """The row of an environment; for None, that of the scene."""
+    for scene in below(item):
+        if scene.data(ROW).kind is not Kind.SCENE:
+            continue
+        if env is None:
+            return scene
+        return next((row for row in below(scene) if row.data(ROW).env == env), None)
     return None
 
 

@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from isoscope.core.isolation.findings import SEVERITIES
 from isoscope.widgets.sources.texts import actor_tooltip, lifetime_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from isoscope.core.analysis import Analysis
     from isoscope.core.recording.model import Actor, Problem
     from isoscope.widgets.session import Document
 
@@ -25,6 +29,8 @@ class Kind(Enum):
 
     DOCUMENT = "document"
     SECTION = "section"
+    SCENE = "scene"
+    ENVIRONMENT = "environment"
     ACTOR = "actor"
     PROBLEM = "problem"
 
@@ -49,8 +55,12 @@ class Row:
         Index of the actor, of an ACTOR.
     event
         Number of the event that a PROBLEM is at.
+    env
+        Number of the environment, of an ENVIRONMENT.
+    badge
+        Worst severity and number of its findings, before what stands at the right end.
     checkable
-        Whether it has a check box: drawn in the Scene or not.
+        Whether it has a check box: shown or not.
     opened
         Whether it is unfolded at first.
     children
@@ -64,13 +74,56 @@ class Row:
     icon: str = ""
     actor: int | None = None
     event: int | None = None
+    env: int | None = None
+    badge: tuple[str, int] = ("", 0)
     checkable: bool = False
     opened: bool = True
     children: tuple[Row, ...] = ()
 
 
 MOST_UNFOLDED = 60
+MOST_TOLD = 6
 _EVENT = re.compile(r"/events/(\d{1,18})(?:/|$)")
+
+
+def scene_section(document: Document) -> Row | None:
+    """The scene and the environments that step it, once that is known."""
+    analysis = document.analysis
+    if analysis is None or not analysis.environments:
+        return None
+    envs = analysis.environments
+    rows = tuple(_environment(analysis, env) for env in envs)
+    lost = int(np.count_nonzero(analysis.labels.env < 0))
+    if lost:
+        tip = "Native steps that could not be given to an environment."
+        rows += (Row(Kind.PROBLEM, f"{lost:,} steps unknown", tip=tip, icon="note"),)
+    title = "Scene · shared" if analysis.shared else "Scene"
+    tip = "Click to look at the scene itself, as its environments step it in turn."
+    few = len(envs) <= MOST_UNFOLDED
+    return Row(Kind.SCENE, title, f"{len(envs):,} env", tip, opened=few, children=rows)
+
+
+def _environment(analysis: Analysis, env: int) -> Row:
+    own = analysis.rows_of(env)
+    linked = bool(analysis.attribution.linked[own].all())
+    findings = analysis.findings_of(env)
+    badge = ("", 0)
+    if findings:
+        worst = min((f.severity for f in findings), key=SEVERITIES.index)
+        badge = (worst, len(findings))
+    tip = [f"env {env}: {len(own):,} native steps, the first {int(own[0]):,}"]
+    if not linked:
+        tip.append("Some episodes are not proven to be of this environment.")
+    tip += [f"{f.severity}: {f.headline}" for f in findings[:MOST_TOLD]]
+    tip.append("Click to look at this environment; check: show it.")
+    return Row(
+        Kind.ENVIRONMENT,
+        f"env {env}" if linked else f"env {env} ?",
+        tip="\n".join(tip),
+        env=env,
+        badge=badge,
+        checkable=analysis.shared,
+    )
 
 
 def actors_section(document: Document) -> Row | None:
@@ -119,6 +172,7 @@ def problems_section(document: Document) -> Row | None:
 
 
 SECTIONS: tuple[Callable[[Document], Row | None], ...] = (
+    scene_section,
     actors_section,
     problems_section,
 )

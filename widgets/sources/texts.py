@@ -76,6 +76,31 @@ def tooltip(document: Document) -> str:
     return "\n".join(lines)
 
 
+def env_text(document: Document, env: int, cursor: int) -> str:
+    """Where an environment is at the cursor: ``"ep 1 · 9"``, ``"ep 1 ended"``.
+
+    Episode and control step of its own last step. How an episode ended, terminated or
+    truncated, a bare recording doesn't say.
+    """
+    analysis = document.analysis
+    if analysis is None:
+        return ""
+    row = analysis.last_row(env, cursor)
+    if row < 0:
+        return "not begun"
+    place = analysis.attribution.place(row)
+    if place.episode < 0:
+        return "episode unknown"
+    after = analysis.next_row(env, row)
+    if after >= 0 and row < cursor:
+        if analysis.attribution.place(after).episode != place.episode:
+            return f"ep {place.episode} ended"
+    if place.control_step == 0:
+        return f"ep {place.episode} · reset"
+    step = str(place.control_step) if place.control_step > 0 else "?"
+    return f"ep {place.episode} · {step}"
+
+
 def lifetime_text(actor: Actor) -> str:
     """When it exists, for an actor that comes or goes; empty for one always there."""
     first, end = actor.created_native, actor.destroyed_native

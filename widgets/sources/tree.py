@@ -27,9 +27,10 @@ from PySide6.QtWidgets import (
 )
 
 from isoscope.widgets.look import blend, scaled
+from isoscope.widgets.sentence_bar import SHAPES
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.sources.rows import Kind, Row
-from isoscope.widgets.sources.texts import progress_of, state_text
+from isoscope.widgets.sources.texts import env_text, progress_of, state_text
 from isoscope.widgets.theme import DARK, Tokens
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ ICONS = {
 }
 ICON_PX = 16
 CHECK_PX = 13
+CHIP_PX = 10
 BUTTON_PX = 26
 
 
@@ -124,6 +126,9 @@ def _first(index: AnyIndex) -> QModelIndex:
 
 
 def _checked(document: Document, row: Row) -> Qt.CheckState:
+    if row.env is not None:
+        hidden = row.env in document.hidden_envs
+        return Qt.CheckState.Unchecked if hidden else Qt.CheckState.Checked
     shown = row.actor not in document.hidden
     links = [link.actor not in document.hidden for link in row.children]
     if links and not all(shown == link for link in links):
@@ -138,6 +143,7 @@ class RowPainter(QStyledItemDelegate):
         super().__init__(parent)
         self._icons: dict[tuple[str, str], QIcon] = {}
         self.active: Document | None = None
+        self.cursor = 0  # of the active document
         self.set_look(DARK, parent.font())
 
     def set_look(self, t: Tokens, base: QFont) -> None:
@@ -223,9 +229,15 @@ class RowPainter(QStyledItemDelegate):
         self, painter: QPainter, box: QRect, left: int, row: Row, document: Document
     ) -> None:
         t = self._t
-        section = row.kind is Kind.SECTION
+        section = row.kind in (Kind.SECTION, Kind.SCENE)
         hidden = row.actor is not None and row.actor in document.hidden
+        hidden |= row.env is not None and row.env in document.hidden_envs
         colour = t.dim if section or hidden else t.text
+        says = row.right
+        if row.env is not None:
+            at = self.cursor if document is self.active else document.cursor
+            says = env_text(document, row.env, at)
+            left = self._chip(painter, box, left, t.environment(row.env))
         if row.icon:
             tint = {"error": t.error, "warning": t.warning}.get(row.icon, t.dim)
             place = QRect(left, box.center().y() - ICON_PX // 2 + 1, ICON_PX, ICON_PX)
@@ -233,16 +245,32 @@ class RowPainter(QStyledItemDelegate):
             left += ICON_PX + 5
         right = box.right() - 5
         font = self._small if section else self._plain
+        if row.env is not None and row.env == document.focus:
+            font = self._bold
         # The name has the right of way, as far as it needs not more than most of it.
         wanted = QFontMetrics(font).horizontalAdvance(row.text) + 6
         room = right - left - min(wanted, round((right - left) * 0.75))
-        if row.right and room > 14:
-            place = QRect(right - room, box.top(), room, box.height())
-            end = Qt.AlignmentFlag.AlignRight
-            width = self._draw(painter, place, row.right, self._small, t.dim, end)
-            right -= width + 6
+        severity, count = row.badge
+        badge = f"{SHAPES[severity]} {count}" if count else ""
+        tint = {"error": t.error, "warning": t.warning}.get(severity, t.dim)
+        for text, ink in ((says, t.dim), (badge, tint)):
+            if text and room > 14:
+                place = QRect(right - room, box.top(), room, box.height())
+                end = Qt.AlignmentFlag.AlignRight
+                width = self._draw(painter, place, text, self._small, ink, end) + 6
+                right, room = right - width, room - width
         place = QRect(left, box.top(), max(right - left, 0), box.height())
         self._draw(painter, place, row.text, font, colour)
+
+    def _chip(self, painter: QPainter, box: QRect, left: int, colour: str) -> int:
+        """The colour of an environment; returns where the text begins."""
+        chip = QRectF(left + 1, box.center().y() - CHIP_PX / 2 + 1, CHIP_PX, CHIP_PX)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colour))
+        painter.drawRoundedRect(chip, 2, 2)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        return left + CHIP_PX + 7
 
     def _document(self, painter: QPainter, box: QRect, document: Document) -> None:
         t, active = self._t, document is self.active
@@ -337,6 +365,18 @@ class SourcesTree(QTreeView):
         row: Any = _first(index).data(ROW)
         document: Any = _first(index).data(DOCUMENT)
         return None if row is None or document is None else (row, document)
+
+    def update_environments(self) -> None:
+        """Paint the rows of environments that are in sight."""
+        index = self.indexAt(self.viewport().rect().topLeft())
+        while index.isValid():
+            box = self.visualRect(index)
+            if box.top() > self.viewport().height():
+                return
+            row: Any = index.data(ROW)
+            if row is not None and row.env is not None:
+                self.viewport().update(box)
+            index = self.indexBelow(index)
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: AnyIndex) -> None:  # noqa: N802
         """Continue the row's background below the arrow."""

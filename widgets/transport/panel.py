@@ -195,7 +195,10 @@ class TransportPanel(Panel):
     def _times_changed(self) -> None:
         """The recording grew, is another one, or other times can be chosen."""
         clock, document = self.session.clock, self._document
-        self.readout.set_recording(None if document is None else document.recording)
+        if document is None:
+            self.readout.set_recording(None)
+        else:
+            self.readout.set_recording(document.recording, document.analysis)
         menu = self.times.menu()
         menu.clear()
         for kind in clock.kinds:

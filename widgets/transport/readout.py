@@ -15,7 +15,8 @@ from isoscope.widgets.theme import DARK, Tokens
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
-    from isoscope.core.recording.model import Recording
+    from isoscope.core.analysis import Analysis
+    from isoscope.core.recording.model import Labels, Recording
     from isoscope.core.recording.tracks import Array
 
 SPACE_PX = 5
@@ -35,6 +36,8 @@ class Readout(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         self._t = DARK
         self._recording: Recording | None = None
+        self._labels: Labels | None = None
+        self._scene_s: Array = np.zeros(0)
         self._row = 0
         self.painted_row = -1
         self._slots: list[tuple[str, str]] = []  # name, widest text
@@ -47,18 +50,32 @@ class Readout(QWidget):
         self._small = scaled(self.font(), 0.92)
         self.update()
 
-    def set_recording(self, recording: Recording | None) -> None:
-        """Show numbers of this recording; also after it has grown."""
+    def set_recording(
+        self, recording: Recording | None, analysis: Analysis | None = None
+    ) -> None:
+        """Show numbers of this recording; also after it has grown.
+
+        `analysis` says whose each step was, and the scene's time, where the recording
+        doesn't.
+        """
         self._recording = recording
+        self._labels = None if recording is None else recording.labels
+        self._scene_s = np.zeros(0)
+        if recording is not None:
+            self._scene_s = recording.steps.scene_time_s
+        if analysis is not None:
+            self._labels = analysis.labels
+            if not np.isfinite(self._scene_s).any():
+                self._scene_s = analysis.attribution.scene_time_s
         rows = 0 if recording is None else len(recording)
         slots = [("native", "0" * len(str(max(rows - 1, 0))))]
         if recording is None:
             slots += [("recording", UNKNOWN), ("scene", UNKNOWN)]
         else:
             slots.append(("recording", _widest(recording.steps.time_s)))
-            slots.append(("scene", _widest(recording.steps.scene_time_s)))
-            labels = recording.labels
-            if labels is not None and len(labels):
+            slots.append(("scene", _widest(self._scene_s)))
+            labels = self._labels
+            if labels is not None and len(labels) and labels.control_step.max() >= 0:
                 most = f"{labels.episode.max()}/{labels.control_step.max()}"
                 slots.append(("control", most))
         if slots != self._slots:
@@ -80,9 +97,9 @@ class Readout(QWidget):
         values = [
             f"{row}",
             _time(recording.steps.time_s, row),
-            _time(recording.steps.scene_time_s, row),
+            _time(self._scene_s, row),
         ]
-        labels = recording.labels
+        labels = self._labels
         if len(self._slots) > 3 and labels is not None:
             values.append(UNKNOWN)
             if row < len(labels) and labels.control_step[row] >= 0:
