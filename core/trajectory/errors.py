@@ -46,5 +46,5 @@ class TrajectoryIndexError(TrajectoryError, IndexError):
     """Rows that are not there."""
 
 
-class TrajectoryOverflowError(TrajectoryError, OverflowError, ValueError):
+class TrajectoryOverflowError(TrajectoryValueError, OverflowError):
     """A number that the recorded type can't hold."""
