@@ -86,6 +86,7 @@ class Indexing:
                     self._look()
                 else:
                     rest = part
+                del part  # and its block's memory, before the next takes some
                 yield from self._slowly(rest)
 
     def _scan(self) -> Scan | None:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array, Int64Array
 
 MAX_EVENTS = 16  # compared in one block, at most
+EVENTS_PER_DRAW = 2048  # one of so many is compared at random
 
 
 class Confirmer:
     """Has some events of every block read by h5py as well.
 
-    Those are one for each template that was not compared yet, and one at random.
+    Those are one for each template that was not compared yet, and some at random.
 
     Parameters
     ----------
@@ -37,6 +38,7 @@ class Confirmer:
         self._events = events
         self._random = random.Random(seed)
         self._confirmed: set[Template] = set()
+        self._since = EVENTS_PER_DRAW  # events since the last one drawn
 
     def agrees(self, block: Block, numbers: Int64Array, also: list[int]) -> bool:
         """Whether h5py reads the same in all events that are compared.
@@ -51,8 +53,11 @@ class Confirmer:
         scanned = np.flatnonzero(~block.slow).tolist()
         if not scanned:
             return True
-        rows = {self._random.choice(scanned)}
-        rows.update(row for row in also if not block.slow[row])
+        rows = {row for row in also if not block.slow[row]}
+        self._since += len(numbers)
+        if self._since > EVENTS_PER_DRAW:
+            self._since = 0
+            rows.add(self._random.choice(scanned))
         fresh = []
         for parts in block.found.values():
             for found in parts:

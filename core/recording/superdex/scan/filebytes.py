@@ -54,6 +54,7 @@ class FileBytes:
         high = min(high, self.end)
         self._low = self._high = low
         if len(self._memory) < high - low + _SLACK:
+            self._memory = np.zeros(0, np.uint8)  # not both at a time
             self._memory = np.zeros(high - low + _SLACK, np.uint8)
         self._read_into(low, self._memory[: high - low])
         self._high = high

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from isoscope.core.recording.superdex.scan.block import Block
     from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
 
-BLOCK_EVENTS = 2048  # at most
-WINDOW_BYTES = 1 << 23  # of the file, read at once; about a block's events
+BLOCK_EVENTS = 4096  # at most
+# Of the file, read at once: about a block's events. Large files are worth more memory.
+WINDOW_BYTES = 1 << 23
+MAX_WINDOW_BYTES = 1 << 25
 _MARGIN_BYTES = 1 << 16
 
 
@@ -59,7 +61,8 @@ class Scan:
         self._claims = Claims()
         self._confirmer = Confirmer(events, seed=len(numbers))
         each = max(1, source.end // max(1, len(numbers)))
-        self._block_events = int(np.clip(WINDOW_BYTES // each, 1, BLOCK_EVENTS))
+        self._window = int(np.clip(source.end // 16, WINDOW_BYTES, MAX_WINDOW_BYTES))
+        self._block_events = int(np.clip(self._window // each, 1, BLOCK_EVENTS))
         self._margin = _MARGIN_BYTES + 4 * each
         self.differs = False  # from h5py, or from what the file was: then no more
 
@@ -109,6 +112,7 @@ class Scan:
                 yield numbers
             else:
                 yield from self._runs(*judged, numbers)
+                del judged  # before the next block takes its memory
             low = high
 
     def _runs(
@@ -127,7 +131,7 @@ class Scan:
         """Scan one block; None if h5py has to read it."""
         addresses = self._addresses[low:high]
         first, last = int(addresses.min()), int(addresses.max())
-        stop = min(last + self._margin, first + 2 * WINDOW_BYTES)
+        stop = min(last + self._margin, first + 2 * self._window)
         try:
             self._source.load(first, stop)
             block = scan_block(self._classifier, self._claims, addresses)
