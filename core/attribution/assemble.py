@@ -278,9 +278,7 @@ def _summary(result: Attribution, settled: Settled, episodes: Episodes) -> None:
     }
     result.episodes = len(pairs)
     middle = any(x.birth is Birth.FIRST for x in settled.lineages)
-    reset = any(x.birth is Birth.RESET for x in settled.lineages)
-    several = result.environments > 1
-    result.origin = "recording" if middle and (reset or several) else "reset"
+    result.origin = "recording" if middle else "reset"
     if settled.substeps.odd_runs:
         result.notes.append(
             f"{len(settled.substeps.odd_runs)} runs of native steps are no multiple of "

@@ -105,7 +105,7 @@ class BodyStart(msgspec.Struct):
     reason: str = "callback_moved"
 
 
-class AttributeResult(msgspec.Struct):
+class AttributeResult(msgspec.Struct, kw_only=True):
     """What ``isoscope attribute --json`` prints.
 
     Attributes
@@ -125,6 +125,7 @@ class AttributeResult(msgspec.Struct):
         What contradicts or should be known.
     """
 
+    schema: str = "isoscope.attribute/1"
     file: str
     environments: int
     episodes: int
@@ -141,7 +142,6 @@ class AttributeResult(msgspec.Struct):
     rewinds: list[RewindStep] = []
     bodies: list[BodyStart] = []
     notes: list[str] = []
-    schema: str = "isoscope.attribute/1"
 
 
 def report(recording: Recording, found: Attribution) -> AttributeResult:

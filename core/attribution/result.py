@@ -169,8 +169,8 @@ class Attribution:
     odd_runs
         First rows of runs that are no multiple of M.
     origin
-        ``"recording"`` where some environment's first steps lie in the middle of an
-        episode, so that control steps there count from the first whole one seen.
+        ``"recording"`` where some environment's first steps don't follow a reset, so
+        that control steps there count from the first whole one seen.
     order
         ``"fixed"``, ``"rounds"`` or None: in which order the environments take turns,
         where that was needed or could be seen.
@@ -220,7 +220,7 @@ class Attribution:
 
     @property
     def unknown(self) -> BoolArray:
-        """bool [T]: rows whose environment or control step is unknown.
+        """Bool [T]: rows whose environment or control step is unknown.
 
         A step that belongs to no control step is known if its environment is.
         """
