@@ -249,7 +249,7 @@ def _check_flat(doing: str, name: str, tree: Mapping[str, Any]) -> None:
     for key, value in tree.items():
         if isinstance(value, dict):
             raise TrajectoryTypeError(
-                f"{doing}: {name}[{key!r}] is a dict; an actor's batch has one level of "
+                f"{doing}: {name}[{key!r}] is a dict; a batch has one level of "
                 "keys, flatten it"
             )
 
