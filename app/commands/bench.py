@@ -45,6 +45,14 @@ def seek(file: BenchFile = None, as_json: AsJson = False) -> int:
         return _report("seek", run(path), as_json)
 
 
+@cli.command()
+def attribute(as_json: AsJson = False) -> int:
+    """Attribute generated shared runs, against indexing and by environments."""
+    from isoscope.app.bench.attribute_bench import run
+
+    return _report("attribute", run(), as_json)
+
+
 @contextmanager
 def _unpacked(file: Path | None) -> Iterator[Path]:
     from isoscope.app.bench.sample import unpacked

@@ -5,9 +5,10 @@ first step is the suspect: it, or something just before its step, set the value.
 environment is reached if it then steps under a value that is not its own.
 
 Its own are the value that it began under, and one that it keeps putting back: it
-stepped first under that value at least twice, and came to it that way. So environments
-that each set their own value before their steps reach nobody, in whatever order they
-step; and a value that is put back is no second change.
+stepped first under that value at least twice, and came to it that way; or it took its
+first control step under that value and again and again came back to it while the scene
+had others. So environments that each set their own value before their steps reach
+nobody, in whatever order they step; and a value that is put back is no second change.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from isoscope.core.recording.model import StepKind
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
+    from isoscope.core.recording.tracks import Array
 
 KEEPS_PUTTING_BACK = 2
+COMES_BACK = 3  # runs of one value
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,32 +72,34 @@ class Runs:
         gravity = subject.recording.steps.gravity[: len(subject.attribution)]
         labels = subject.attribution.labels
         self.rows = np.flatnonzero(np.isfinite(gravity).all(axis=1))
-        known = gravity[self.rows] + 0.0
-        _, value = np.unique(known, axis=0, return_inverse=True)
-        self.value = value.reshape(-1).astype(np.int64)
-        self.env = labels.env[self.rows].astype(np.int64)
-        self.reset = labels.kind[self.rows] == StepKind.RESET
-        cut = np.diff(self.value, prepend=-1) != 0
+        known = gravity[self.rows]
+        cut = np.ones(len(known), np.bool_)
+        cut[1:] = (known[1:] != known[:-1]).any(axis=1)
         self.starts = np.flatnonzero(cut)
         self.run = np.cumsum(cut) - 1
-        self._own_before()
+        # -0.0 and 0.0 are one value.
+        _, value = np.unique(known[self.starts] + 0.0, axis=0, return_inverse=True)
+        self.value = value.reshape(-1).astype(np.int64)[self.run]
+        self.env = labels.env[self.rows].astype(np.int64)
+        self.reset = labels.kind[self.rows] == StepKind.RESET
 
-    def _own_before(self) -> None:
-        """The value of each environment's step before, and where it had none."""
+    def own_before(self) -> Array:
+        """The value of each environment's step before; -1 where it had none."""
         order = np.lexsort((np.arange(len(self.env)), self.env))
         env, value = self.env[order], self.value[order]
         before = np.full(len(env), -1, np.int64)
         same = np.flatnonzero(env[1:] == env[:-1]) + 1
         before[same] = value[same - 1]
-        self.before = np.empty(len(env), np.int64)
-        self.before[order] = before
+        found = np.empty(len(env), np.int64)
+        found[order] = before
+        return found
 
-    def own_values(self) -> set[tuple[int, int]]:
+    def own_values(self, before: Array) -> set[tuple[int, int]]:
         """Pairs (environment, value): the values that are an environment's own."""
         own = self._began_under()
         first = self.starts[self.env[self.starts] >= 0]
         pairs = np.stack([self.env[first], self.value[first]], axis=1)
-        came = self.before[first] != self.value[first]
+        came = before[first] != self.value[first]
         many, counts = np.unique(pairs, axis=0, return_counts=True)
         introduced = {(int(e), int(v)) for e, v in pairs[came]}
         for (env, value), count in zip(many.tolist(), counts.tolist(), strict=True):
@@ -114,9 +119,23 @@ class Runs:
         steps = np.flatnonzero(~self.reset)
         envs, first = np.unique(self.env[steps], return_index=True)
         chose = starts[steps[first]]
-        chosen = self.value[steps[first]][chose]
-        began.update(zip(envs[chose].tolist(), chosen.tolist(), strict=True))
-        return {(env, value) for env, value in began.items() if env >= 0}
+        chosen = self.value[steps[first]]
+        began.update(zip(envs[chose].tolist(), chosen[chose].tolist(), strict=True))
+        found = set(began.items()) | self._comes_back(steps, envs, chosen)
+        return {(env, value) for env, value in found if env >= 0}
+
+    def _comes_back(
+        self, steps: Array, envs: Array, chosen: Array
+    ) -> set[tuple[int, int]]:
+        """Environments that step in several runs of the value of their first step."""
+        table = np.full(int(self.env.max(initial=0)) + 2, -1, np.int64)
+        table[envs] = chosen
+        inside = steps[self.value[steps] == table[self.env[steps]]]
+        visits = np.unique(
+            np.stack([self.env[inside], self.run[inside]], axis=1), axis=0
+        )
+        who, count = np.unique(visits[:, 0], return_counts=True)
+        return {(int(e), int(table[e])) for e in who[count >= COMES_BACK]}
 
 
 def changes(subject: Examined) -> list[Change]:
@@ -154,9 +173,10 @@ def changes(subject: Examined) -> list[Change]:
 def _reached(runs: Runs) -> dict[int, list[tuple[int, int]]]:
     """By run: the environments that it reached, and their first native steps in it."""
     starter = runs.env[runs.starts][runs.run]
-    came = (runs.before != runs.value) & (runs.env >= 0) & (runs.env != starter)
+    before = runs.own_before()
+    came = (before != runs.value) & (runs.env >= 0) & (runs.env != starter)
     came &= runs.run > 0
-    own = runs.own_values()
+    own = runs.own_values(before)
     width = int(runs.env.max(initial=0)) + 1
     # A reset's own step is too short to matter, unless more follows it.
     stepped = np.unique((runs.run * width + runs.env)[~runs.reset & (runs.env >= 0)])

@@ -94,8 +94,8 @@ def verdict(audit: Audit) -> list[Part]:
     return parts
 
 
-def change_text(finding: Finding) -> str:
-    """From which value to which: ``"gravity y went from -9.8 to -3 m/s²"``."""
+def change_text(finding: Finding, between: str = " to ") -> str:
+    """From which value to which: ``"gravity y -9.8 to -3 m/s²"``."""
     unit = " m/s²" if finding.field == "gravity" else ""
     name, old, new = finding.field or "a value", finding.expected, finding.value
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
@@ -103,7 +103,7 @@ def change_text(finding: Finding) -> str:
         if len(differ) == 1 and len(old) == len(AXES):
             at = differ[0]
             name, old, new = f"{name} {AXES[at]}", old[at], new[at]
-    return f"{name} went from {value_text(old)} to {value_text(new)}{unit}"
+    return f"{name} {value_text(old)}{between}{value_text(new)}{unit}"
 
 
 def value_text(value: object) -> str:

@@ -82,9 +82,15 @@ def departures(subject: Examined, reference: Examined) -> list[Departure]:
             f"no environment begins an episode like one of {reference.file}",
             "a reference with the same seed and precision, recorded from the reset on",
         )
+    rows = np.concatenate([p.rows for p in pairs])
+    twins = np.concatenate([p.twins for p in pairs])
+    differs = differences(fields, rows, twins, 0.0).differs
     found = []
+    start = 0
     for pair in pairs:
-        departure = _first(subject, reference, pair, fields)
+        own = differs[start : start + len(pair.rows)]
+        start += len(pair.rows)
+        departure = _first(subject, reference, pair, fields, own)
         if departure is not None:
             found.append(departure)
     return found
@@ -114,10 +120,13 @@ def _comparable(subject: Examined, reference: Examined) -> list[Field]:
 
 
 def _first(
-    subject: Examined, reference: Examined, pair: Pair, fields: list[Field]
+    subject: Examined,
+    reference: Examined,
+    pair: Pair,
+    fields: list[Field],
+    differs: BoolArray,
 ) -> Departure | None:
     rows, twins = pair.rows, pair.twins
-    differs = differences(fields, rows, twins, 0.0).differs
     gravity = _other_gravity(subject, reference, rows, twins)
     shown = _missed(subject, pair.env, rows) | _missed(reference, pair.twin, twins)
     if not gravity[0]:

@@ -82,6 +82,10 @@ def rounding(values: Array) -> str | None:
         return None
     precision = precision_of(distinct)
     if precision.grid > 0:
+        # Noise about 0 lies on every grid: it has to be a grid of many points.
+        points = np.unique(np.rint(distinct.astype(np.float64) / precision.grid))
+        if len(points) < MIN_DISTINCT:
+            return None
         return f"multiples of {precision.grid:g}"
     if precision.rounded:
         return f"half-precision numbers in {values.dtype.name}"

@@ -1,0 +1,131 @@
+"""identical-start, rewind, zero-step, free-scene."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isoscope.core.isolation.audit import audit
+from isoscope.core.isolation.context import Context
+from isoscope.core.recording.model import StepKind
+from tests.core.isolation.worlds import World, examine, found, push_of, shared
+
+RECORDINGS = Path(__file__).parents[2] / "data" / "recordings"
+
+
+# -- identical-start -------------------------------------------------------------------
+
+
+def _starts(places: list[float], episode: int = 100, again: bool = False) -> World:
+    world = World()
+    for env, place in enumerate(places):
+        world.reset(env, place)
+    for k in range(1, 11):
+        for env, place in enumerate(places):
+            world.step(env, push_of(env, k))
+            if k % episode == 0:
+                world.reset(env, place if again else place + 0.01 * k + 0.001 * env)
+    return world
+
+
+def test_environments_that_begin_in_one_state() -> None:
+    (finding,) = found(_starts([0.0, 0.4, 0.4]), "identical-start")
+    assert finding.severity == "warning"
+    assert finding.native == (1, 2)
+    assert finding.episode == 1
+    assert finding.control_step == 0
+    assert finding.evidence["starts"] == [[1, 2]]
+
+
+def test_all_resets_alike_are_told_as_such() -> None:
+    (finding,) = found(_starts([0.1, 0.1]), "identical-start")
+    assert "as every reset in this recording does" in finding.message
+
+
+def test_other_starts_are_no_finding() -> None:
+    assert found(_starts([0.0, 0.4, 0.8]), "identical-start") == []
+
+
+def test_one_environment_may_begin_alike_again_and_again() -> None:
+    assert found(_starts([0.1], episode=4, again=True), "identical-start") == []
+
+
+# -- rewind ----------------------------------------------------------------------------
+
+
+def test_a_state_restored_on_purpose() -> None:
+    seen = found(RECORDINGS / "restore_twice.h5", "rewind")
+    assert [(f.severity, f.native) for f in seen] == [
+        ("note", (15, 15)),
+        ("note", (30, 30)),
+    ]
+    assert [f.evidence["to_native"] for f in seen] == [None, None]
+    assert [f.evidence["left_native"] for f in seen] == [14, 29]
+
+
+def test_a_missed_restore_is_no_rewind() -> None:
+    path = RECORDINGS / "shared_cartpole_missed_restore.h5"
+    assert found(path, "rewind") == []
+
+
+# -- zero-step -------------------------------------------------------------------------
+
+
+def test_a_step_of_no_duration() -> None:
+    (finding,) = found(RECORDINGS / "variable_steps.h5", "zero-step")
+    assert finding.severity == "note"
+    assert finding.native == (8, 8)
+    assert finding.value == 0.0
+
+
+def test_steps_of_no_duration_in_a_row_are_one_note() -> None:
+    world = shared(1, 4)
+    for _ in range(3):
+        world.native(0.0)
+    (finding,) = found(world, "zero-step")
+    assert finding.native[1] - finding.native[0] == 2
+
+
+# -- free-scene ------------------------------------------------------------------------
+
+
+def _free(rows: list[int], world: World):
+    subject = examine(world)
+    kind = subject.attribution.labels.kind
+    kind[rows] = StepKind.FREE
+    return [f for f in audit(Context(subject)).findings if f.id == "free-scene"]
+
+
+def test_steps_that_no_control_step_took() -> None:
+    seen = _free([8, 9, 14], shared(2, 8))
+    assert [(f.severity, f.native) for f in seen] == [
+        ("note", (8, 9)),
+        ("note", (14, 14)),
+    ]
+
+
+def test_a_scene_that_nobody_resets_is_free_from_end_to_end() -> None:
+    subject = examine(RECORDINGS / "rigid_contacts_all.h5")
+    assert set(subject.attribution.labels.kind.tolist()) == {int(StepKind.FREE)}
+    assert found(RECORDINGS / "rigid_contacts_all.h5", "free-scene") == []
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_bare_step_between_two_turns_is_given_up_again(count: int) -> None:
+    """Told where M is given: the bare steps are no whole number of control steps."""
+    from isoscope.core.attribution.result import RewindSeen
+
+    world = shared(2, 8)
+    subject = examine(world)
+    attribution = subject.attribution
+    assert attribution.substeps == 2
+    rows = np.flatnonzero(attribution.labels.env == 0)
+    first = int(rows[5])  # as if the next `count` steps were given up again
+    attribution.parent[first + 1 : first + 1 + count] = np.arange(first, first + count)
+    attribution.rewinds.append(
+        RewindSeen(first + count + 1, 0, first + count, first, 0.2, 0.1)
+    )
+    seen = [f for f in audit(Context(subject)).findings if f.id == "free-scene"]
+    assert [f.native for f in seen] == [(first + 1, first + count)]
