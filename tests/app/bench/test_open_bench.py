@@ -100,3 +100,25 @@ def test_anonymous_memory_is_read_from_the_status(tmp_path: Path) -> None:
     assert anonymous(status) == 1234 * 1024
     status.write_text("Name:\tx\n")
     assert anonymous(status) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_indexing_takes_little_more_memory_than_the_columns(
+    cartpole_20k: Path,
+) -> None:
+    columns = load(cartpole_20k).columns_bytes
+    peak = peak_anonymous(cartpole_20k)
+    assert peak is not None
+    assert columns < peak <= 5 * columns + 50_000_000
+
+
+@pytest.mark.slow
+def test_the_long_recording_is_opened_as_fast_as_is_promised(
+    cartpole_20k: Path,
+) -> None:
+    figures = open_bench.run(cartpole_20k)
+    assert figures["equal"] is True
+    assert figures["steps"] == 20_000
+    assert figures["ratio_index"] >= 100
+    assert figures["ratio_first_state"] <= 0.001
+    assert figures["ratio_cached"] >= 20

@@ -90,7 +90,9 @@ class Recorder:
     def destroy(self, handle: int) -> None:
         self.event(b"DestroyActor", {"handle": np.uint64(handle)})
 
-    def step(self, time_s: float, actors: dict[int, Fields], **fields: Any) -> None:
+    def step(
+        self, time_s: float, actors: dict[int, Fields] | None, **fields: Any
+    ) -> None:
         made = self.event(
             b"Step",
             {
@@ -100,6 +102,8 @@ class Recorder:
                 **fields,
             },
         )
+        if actors is None:
+            return
         group = self.group(made, "actors")
         for handle, values in actors.items():
             self.fill(
