@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from isoscope.core.trajectory.trajectory import Trajectory, equal_spans
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoscope.core.trajectory.env import EnvTransition
     from isoscope.core.trajectory.steps import TrajectoryStep
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -22,10 +27,13 @@ class TrajectoryAccumulator:
         Low-level steps of the longest episode.
     steps
         What there is so far.
+    tell
+        Where to say that something is left out of a trajectory.
     """
 
     max_episode_length: int = 0
     steps: list[TrajectoryStep] = field(default_factory=list)
+    tell: Callable[[str], None] = log.warning
 
     def append(self, step: TrajectoryStep) -> None:
         """Add a step after the others."""
@@ -47,7 +55,7 @@ class TrajectoryAccumulator:
 
     def to_trajectory(self) -> Trajectory:
         """Stack the steps."""
-        return Trajectory.from_steps(self.steps, self.max_episode_length)
+        return Trajectory.from_steps(self.steps, self.max_episode_length, self.tell)
 
     def to_shards(self, shards: int, batch_size: int) -> list[Trajectory]:
         """Stack the steps into trajectories of equally many environments.
@@ -62,7 +70,9 @@ class TrajectoryAccumulator:
         spans = equal_spans(batch_size, shards)
         if shards == 1:
             return [self.to_trajectory()]
-        return Trajectory.shards_from_steps(self.steps, self.max_episode_length, spans)
+        return Trajectory.shards_from_steps(
+            self.steps, self.max_episode_length, spans, self.tell
+        )
 
     def clear(self) -> None:
         """Forget the steps."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from isoscope.core.trajectory.steps import TrajectoryStep
 
 Tensor = torch.Tensor
+MODEL_ACTION = "model_action"  # the model's own, which no longer is what was done
 
 
 def apply(step: TrajectoryStep, expert: Tensor, flags: Tensor | None) -> None:
@@ -71,7 +72,8 @@ def apply(step: TrajectoryStep, expert: Tensor, flags: Tensor | None) -> None:
     inputs = step.forward_inputs
     if "action" in inputs:
         inputs["action"] = actions
-    inputs.pop("model_action", None)
+    if inputs.pop(MODEL_ACTION, None) is not None:
+        step.taken_out = frozenset({MODEL_ACTION})
 
 
 def spread_flags(flags: Tensor, actions: Tensor) -> Tensor:

@@ -89,10 +89,20 @@ class ChunkJoiner:
         self.buckets: dict[tuple[Half, TrajectoryKey], Bucket] = {}
         self._clock = clock
 
-    def push(self, part: TrajectoryPart) -> list[JoinedChunk]:
+    def push(
+        self, part: TrajectoryPart, joined: list[JoinedChunk] | None = None
+    ) -> list[JoinedChunk]:
         """Take a part; give the chunks that it completes, often none, at times several.
 
         A later copy of a half takes the place of an earlier one.
+
+        Parameters
+        ----------
+        part
+            Rows of one chunk, or of several.
+        joined
+            Where to put the chunks; with a list of one's own, those that were complete
+            before an error are known.
 
         Raises
         ------
@@ -101,23 +111,33 @@ class ChunkJoiner:
             can't be merged; if a boundary is missing or not where it belongs. What had
             come before stays.
         """
-        if not isinstance(part, (PolicyPart, EnvPart)):
-            raise TrajectoryValueError(
-                f"joining chunks: a {type(part).__name__} came; give PolicyParts and "
-                "EnvParts"
-            )
-        half: Half = "policy" if isinstance(part, PolicyPart) else "env"
+        joined = [] if joined is None else joined
+        half = half_of(part)
         sources = part.sources
         if len(sources) == 1 and self._complete(part):
-            return self._store(half, sources[0].key, part)
-        joined: list[JoinedChunk] = []
+            joined += self._store(half, sources[0].key, part)
+            return joined
         for fragment in part.split():
-            whole = (
-                fragment if self._complete(fragment) else self._gather(half, fragment)
-            )
+            whole = self._gather(half, fragment)
             if whole is not None:
                 joined += self._store(half, whole.sources[0].key, whole)
         return joined
+
+    def joined(self, key: TrajectoryKey) -> list[JoinedChunk]:
+        """The chunk if both of its halves are here, otherwise none.
+
+        Raises
+        ------
+        TrajectoryValueError
+            If its boundary is missing or not where it belongs.
+        """
+        there = self.halves.get(key)
+        if there is None or there.policy is None or there.env is None:
+            return []
+        check_boundary(key, there.env)
+        return [
+            JoinedChunk(key=key, source=key.source, policy=there.policy, env=there.env)
+        ]
 
     def acknowledge(self, key: TrajectoryKey) -> None:
         """Drop both halves of a chunk.
@@ -187,14 +207,24 @@ class ChunkJoiner:
         else:
             halves.env = part
         halves.since_s[half] = self._clock()
-        if halves.policy is None or halves.env is None:
-            return []
-        check_boundary(key, halves.env)
-        return [
-            JoinedChunk(
-                key=key, source=key.source, policy=halves.policy, env=halves.env
-            )
-        ]
+        return self.joined(key)
+
+
+def half_of(part: object) -> Half:
+    """Which half a part is.
+
+    Raises
+    ------
+    TrajectoryValueError
+        If it is no part.
+    """
+    if isinstance(part, PolicyPart):
+        return "policy"
+    if isinstance(part, EnvPart):
+        return "env"
+    raise TrajectoryValueError(
+        f"joining chunks: a {type(part).__name__} came; give PolicyParts and EnvParts"
+    )
 
 
 def check_boundary(key: TrajectoryKey, env: EnvPart) -> None:

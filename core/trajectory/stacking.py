@@ -7,6 +7,7 @@ state that the epoch ends in). Each field is written once, into its own memory.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,15 +20,21 @@ from isoscope.core.trajectory.errors import (
 from isoscope.core.trajectory.fields import Field, Rows, trajectory_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from isoscope.core.trajectory.steps import TrajectoryStep
+
+log = logging.getLogger(__name__)
 
 Tensor = torch.Tensor
 Span = tuple[int, int]
 
 
-def stack(steps: Sequence[TrajectoryStep], spans: Sequence[Span | None]) -> list[Any]:
+def stack(
+    steps: Sequence[TrajectoryStep],
+    spans: Sequence[Span | None],
+    tell: Callable[[str], None] = log.warning,
+) -> list[Any]:
     """Stack every declared field of some steps, for some ranges of environments.
 
     Parameters
@@ -36,6 +43,9 @@ def stack(steps: Sequence[TrajectoryStep], spans: Sequence[Span | None]) -> list
         In order.
     spans
         A (first, end) of environments for each result; None for all of them.
+    tell
+        Where to say that something is left out: a dict's key that the first step's
+        doesn't have.
 
     Returns
     -------
@@ -56,8 +66,8 @@ def stack(steps: Sequence[TrajectoryStep], spans: Sequence[Span | None]) -> list
     results: list[dict[str, Any]] = [{} for _ in spans]
     for field in trajectory_fields():
         if field.tree:
-            trees = [getattr(step, field.name) for step in steps]
-            pieces = _stack_trees(field, trees, spans, field.name)
+            trees = _trees(field, steps)
+            pieces = _stack_trees(field, trees, spans, field.name, tell)
         else:
             pieces = _stack_rows(field, _rows(field, steps), spans, field.name)
         for result, piece in zip(results, pieces, strict=True):
@@ -131,24 +141,47 @@ def _check_epochs(
         )
 
 
+def _trees(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any]:
+    """A dict of all steps, without what an intervention took out of any of them."""
+    trees = [getattr(step, field.name) for step in steps]
+    gone = frozenset().union(*(step.taken_out for step in steps))
+    if not gone or field.name != "forward_inputs":
+        return trees
+    return [{k: v for k, v in tree.items() if k not in gone} for tree in trees]
+
+
 def _stack_trees(
-    field: Field, trees: Sequence[Any], spans: Sequence[Span | None], name: str
+    field: Field,
+    trees: Sequence[Any],
+    spans: Sequence[Span | None],
+    name: str,
+    tell: Callable[[str], None],
 ) -> list[Any]:
-    keys = list(dict.fromkeys(key for tree in trees for key in tree))
     results: list[dict[Any, Any]] = [{} for _ in spans]
+    if not trees:
+        return results
+    keys = trees[0].keys()
+    for at, tree in enumerate(trees):
+        if tree.keys() == keys:
+            continue
+        if lacking := [key for key in keys if key not in tree]:
+            raise TrajectoryKeyError(
+                f"stacking {name}[{lacking[0]!r}]: it is missing in chunk {at} of "
+                f"{len(trees)} and there in the first; give it in every chunk or in "
+                "none"
+            )
+        extra = sorted(str(key) for key in tree if key not in keys)
+        tell(
+            f"stacking {name}: {', '.join(extra)} of chunk {at} of {len(trees)} is "
+            "left out, because the first chunk doesn't have it"
+        )
     for key in keys:
         inner = f"{name}[{key!r}]"
-        lacking = [at for at, tree in enumerate(trees) if key not in tree]
-        if lacking:
-            raise TrajectoryKeyError(
-                f"stacking {inner}: it is missing in chunk {lacking[0]} of "
-                f"{len(trees)} and there in others; give it in every chunk or in none"
-            )
         values = [tree[key] for tree in trees]
         if all(value is None for value in values):
             continue
         if all(isinstance(value, dict) for value in values):
-            pieces = _stack_trees(field, values, spans, inner)
+            pieces = _stack_trees(field, values, spans, inner, tell)
         else:
             _check_tensors(values, inner)
             pieces = _stack_rows(field, values, spans, inner)

@@ -80,6 +80,8 @@ class TrajectoryStep:
         # What each side flagged, [B, D], whatever intervene_flags became of them.
         self.env_side: Tensor | None = None
         self.policy_side: Tensor | None = None
+        # What an intervention took out of forward_inputs.
+        self.taken_out: frozenset[str] = frozenset()
         if self.actions is not None and self.intervene_flags is None:
             self.intervene_flags = torch.zeros(self.actions.shape, dtype=torch.bool)
 

@@ -14,7 +14,7 @@ from isoscope.core.trajectory.fields import Field, trajectory_fields
 from isoscope.core.trajectory.weights_id import NO_VERSIONS, WeightsId
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from isoscope.core.trajectory.record import Tensor, Tree
     from isoscope.core.trajectory.steps import TrajectoryStep
@@ -107,16 +107,28 @@ class Trajectory:
 
     @classmethod
     def from_steps(
-        cls, steps: Sequence[TrajectoryStep], max_episode_length: int = 0
+        cls,
+        steps: Sequence[TrajectoryStep],
+        max_episode_length: int = 0,
+        tell: Callable[[str], None] = log.warning,
     ) -> Trajectory:
         """Stack steps, in order, into one trajectory.
+
+        Parameters
+        ----------
+        steps
+            In order.
+        max_episode_length
+            Low-level steps of the longest episode.
+        tell
+            Where to say that something is left out.
 
         Raises
         ------
         TrajectoryValueError
             If a field is in some steps only; see `stacking.stack`.
         """
-        return cls.shards_from_steps(steps, max_episode_length, [None])[0]
+        return cls.shards_from_steps(steps, max_episode_length, [None], tell)[0]
 
     @classmethod
     def shards_from_steps(
@@ -124,6 +136,7 @@ class Trajectory:
         steps: Sequence[TrajectoryStep],
         max_episode_length: int,
         spans: Sequence[stacking.Span | None],
+        tell: Callable[[str], None] = log.warning,
     ) -> list[Trajectory]:
         """Stack steps into one trajectory per range of environments.
 
@@ -138,8 +151,10 @@ class Trajectory:
         spans
             (first, end) of the environments of each; together all of them, in order.
             None stands for all.
+        tell
+            Where to say that something is left out.
         """
-        stacked = stacking.stack(steps, spans)
+        stacked = stacking.stack(steps, spans, tell)
         versions = [s["versions"] for s in stacked if s["versions"] is not None]
         name = WeightsId(versions) if versions else NO_VERSIONS
         return [cls(max_episode_length, name, **values) for values in stacked]

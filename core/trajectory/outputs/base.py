@@ -15,11 +15,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from isoscope.core.trajectory.keys import TrajectoryKey
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from isoscope.core.trajectory.joiner import JoinedChunk
-    from isoscope.core.trajectory.keys import TrajectoryKey
     from isoscope.core.trajectory.plan import RolloutGeometry, TrajectoryMode
     from isoscope.core.trajectory.settings import CollectorSettings
 
@@ -90,6 +91,19 @@ class OutputStrategy(ABC, Generic[Prepared]):
     def expected_sources(self) -> int:
         """How many sources these chunks must be of; one here."""
         return 1
+
+    def keys_of(self, scope: Scope) -> list[TrajectoryKey]:
+        """The chunks that complete a scope, in order; for reports."""
+        stages = self.settings.pipeline_stage_num
+        sources = [divmod(rank, stages) for rank in range(self.geometry.source_count)]
+        return [
+            key
+            for epoch in range(self.settings.rollout_epoch)
+            for source in sources
+            for chunk in range(self.geometry.chunk_count)
+            if self.scope_of(key := TrajectoryKey(scope[0], epoch, *source, chunk))
+            == scope
+        ]
 
     @abstractmethod
     def prepare(self, chunk: JoinedChunk) -> Prepared:

@@ -1,0 +1,193 @@
+"""The life of a chunk as events, for a window, a recorder, or anybody.
+
+What tells never waits for what listens: each listener has a queue of its own that holds
+so many events, and when it is full the oldest go, and are counted. Without listeners an
+event isn't even made. No torch in here.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.trajectory.keys import TrajectoryKey
+
+CAPACITY = 65_536
+
+
+class Stage(StrEnum):
+    """What happened to a chunk.
+
+    Attributes
+    ----------
+    POLICY_PART, ENV_PART
+        Rows of one half came.
+    JOINED
+        Both halves are complete.
+    ACCUMULATED
+        It is stored in its scope.
+    FLUSHED
+        Its scope was complete, and went out.
+    FAILED
+        It was refused, or never completed; the text says why.
+    REPEATED
+        Rows came again after the chunk had been stored; they are ignored.
+    WARNED
+        Something about it is doubtful; the text says what.
+    """
+
+    POLICY_PART = "policy part"
+    ENV_PART = "env part"
+    JOINED = "joined"
+    ACCUMULATED = "accumulated"
+    FLUSHED = "flushed"
+    FAILED = "failed"
+    REPEATED = "repeated"
+    WARNED = "warned"
+
+
+class ChunkEvent(NamedTuple):
+    """One event.
+
+    Attributes
+    ----------
+    stage
+        What happened.
+    key
+        To which chunk.
+    first_row, rows
+        To which rows of its source batch.
+    at_s
+        When, by the monotonic clock.
+    output
+        FLUSHED: the mode of the output.
+    ranks
+        FLUSHED: where the rows went, actor ranks or numbers of shards.
+    text
+        FAILED, REPEATED, WARNED: one line.
+    """
+
+    stage: Stage
+    key: TrajectoryKey
+    first_row: int
+    rows: int
+    at_s: float
+    output: str = ""
+    ranks: tuple[int, ...] = ()
+    text: str = ""
+
+
+class Listener:
+    """One listener's queue. One thread takes from it, any may tell.
+
+    Parameters
+    ----------
+    stream
+        Where it listens.
+    capacity
+        How many events it holds; the oldest go when more come.
+    """
+
+    def __init__(self, stream: EventStream, capacity: int) -> None:
+        self._stream = stream
+        self._queue: deque[ChunkEvent] = deque(maxlen=capacity)
+        self._taken = 0
+        self._offered = 0
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    def offer(self, event: ChunkEvent) -> None:
+        """Put an event in; the stream does that."""
+        self._offered += 1
+        self._queue.append(event)
+
+    def take(self, at_most: int = CAPACITY) -> list[ChunkEvent]:
+        """Take what has come since, oldest first; doesn't wait.
+
+        Parameters
+        ----------
+        at_most
+            No more than this many; the rest stays.
+        """
+        events: list[ChunkEvent] = []
+        take = self._queue.popleft
+        try:
+            while len(events) < at_most:
+                events.append(take())
+        except IndexError:
+            pass  # no more of them; asking first would not be enough with two threads
+        self._taken += len(events)
+        return events
+
+    @property
+    def dropped(self) -> int:
+        """How many events went before they were taken; exact while nobody tells."""
+        return max(0, self._offered - self._taken - len(self._queue))
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._stream.leave(self)
+
+
+class EventStream:
+    """Tells events to whoever listens.
+
+    Parameters
+    ----------
+    clock
+        Seconds, monotonic.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._listeners: tuple[Listener, ...] = ()
+        # Only tellers share this lock, for the moment of an append: no listener takes
+        # it to read.
+        self._lock = threading.Lock()
+
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._listeners)
+
+    def listen(self, capacity: int = CAPACITY) -> Listener:
+        """Listen from now on; close what is given when done."""
+        listener = Listener(self, capacity)
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        """Stop telling a listener."""
+        with self._lock:
+            self._listeners = tuple(x for x in self._listeners if x is not listener)
+
+    def tell(
+        self,
+        stage: Stage,
+        key: TrajectoryKey,
+        first_row: int,
+        rows: int,
+        output: str = "",
+        ranks: tuple[int, ...] = (),
+        text: str = "",
+    ) -> None:
+        """Tell one event to all listeners; free without any."""
+        if not self._listeners:
+            return
+        event = ChunkEvent(
+            stage, key, first_row, rows, self._clock(), output, ranks, text
+        )
+        with self._lock:
+            for listener in self._listeners:
+                listener.offer(event)
