@@ -11,8 +11,11 @@ from isoscope.core.timeline.extras import extras_of
 from isoscope.core.timeline.lanes import timeline_of
 
 if TYPE_CHECKING:
+    from isoscope.core.analysis import Analysis
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.session import Document
+
+NO_ROWS = np.zeros(0, np.int64)
 
 
 def event_rows(document: Document) -> list[int]:
@@ -43,36 +46,43 @@ def control_rows(document: Document) -> Array:
     """
     analysis = document.analysis
     if analysis is None:
-        return np.zeros(0, np.int64)
-    focus = document.focus
-    environments = analysis.environments if focus is None else (focus,)
-    labels = analysis.labels
-    found = []
-    for env in environments:
-        own = analysis.rows_of(env)
-        control, episode = labels.control_step[own], labels.episode[own]
-        last = np.ones(len(own), np.bool_)
-        last[:-1] = (np.diff(control) != 0) | (np.diff(episode) != 0)
-        found.append(own[last & (control >= 0)])
-    rows = np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+        return NO_ROWS
+    rows = _grouped(analysis, document.focus)
+    env, episode, control = _columns(analysis, rows)
+    last = np.ones(len(rows), np.bool_)
+    last[:-1] = (np.diff(control) != 0) | (np.diff(episode) != 0) | (np.diff(env) != 0)
+    found = np.sort(rows[last & (control >= 0)])
     # Resets alone are no control steps: M is unknown then.
-    steps = labels.control_step[rows] > 0
-    return rows if steps.any() else rows[:0]
+    steps = analysis.labels.control_step[found] > 0
+    return found if steps.any() else NO_ROWS
 
 
 def _episodes(document: Document) -> Array:
     """Rows with which an episode begins."""
     analysis = document.analysis
     if analysis is None:
-        return np.zeros(0, np.int64)
-    focus = document.focus
-    environments = analysis.environments if focus is None else (focus,)
+        return NO_ROWS
+    rows = _grouped(analysis, document.focus)
+    env, episode, _ = _columns(analysis, rows)
+    reset = analysis.labels.kind[rows] == StepKind.RESET
+    begins = reset.copy()
+    other = np.diff(env) != 0
+    begins[1:] = ((np.diff(episode) != 0) & ~other) | (
+        reset[1:] & (~reset[:-1] | other)
+    )
+    return np.sort(rows[begins])
+
+
+def _grouped(analysis: Analysis, focus: int | None) -> Array:
+    """Rows by environment, ascending within each: of one environment, or of all."""
+    if focus is not None:
+        return analysis.rows_of(focus)
+    env = analysis.labels.env
+    order = np.argsort(env, kind="stable")
+    return order[env[order] >= 0]
+
+
+def _columns(analysis: Analysis, rows: Array) -> tuple[Array, Array, Array]:
+    """Environment, episode and control step of these rows."""
     labels = analysis.labels
-    found = [np.zeros(0, np.int64)]
-    for env in environments:
-        own = analysis.rows_of(env)
-        reset = labels.kind[own] == StepKind.RESET
-        begins = reset.copy()
-        begins[1:] = (np.diff(labels.episode[own]) != 0) | (reset[1:] & ~reset[:-1])
-        found.append(own[begins])
-    return np.concatenate(found)
+    return labels.env[rows], labels.episode[rows], labels.control_step[rows]

@@ -56,6 +56,8 @@ class Workspace:
         self._keys: dict[Document, str] = {}  # under which bookmarks are kept
         self.analysing = Analysing(session, workers, self._tell)
         self.analysing.ended.connect(self._on_analysed)
+        # Before the panels, which ask for the marks when they hear of the analysis.
+        session.added.connect(self._on_added)
         self.going = Going(session, self.indexing, self.analysing.waits)
         session.active_changed.connect(self._mark_rows)
         session.focus_changed.connect(self._mark_active)
@@ -191,9 +193,10 @@ class Workspace:
             self._mark_rows(document)
         self.going.look(document)
 
+    def _on_added(self, document: Document) -> None:
+        document.analysed.connect(self._mark_active)
+
     def _on_analysed(self, document: Document) -> None:
-        if document is self.session.active:
-            self._mark_rows(document)
         self.going.look(document)
 
     def cancel(self, document: Document) -> None:

@@ -138,11 +138,16 @@ class Analysis:
 
     def findings_of(self, env: int) -> list[Finding]:
         """The findings that are about an environment, or that reached it."""
-        return [
-            finding
-            for finding in self.findings
-            if finding.env == env or any(a.env == env for a in finding.affected)
-        ]
+        return self._found.get(env, [])
+
+    @cached_property
+    def _found(self) -> dict[int, list[Finding]]:
+        found: dict[int, list[Finding]] = {}
+        for finding in self.findings:
+            for env in {finding.env, *(a.env for a in finding.affected)}:
+                if env is not None:
+                    found.setdefault(env, []).append(finding)
+        return found
 
     def prepare(self) -> None:
         """Work out now what is otherwise worked out when it is first asked for."""

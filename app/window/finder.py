@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from isoscope.app.going import resolve
 from isoscope.app.links import is_link
 from isoscope.app.settings import THEME_CHOICES
 from isoscope.core.errors import IsoscopeError
-from isoscope.core.positions import parse_position, resolve_position
+from isoscope.core.positions import parse_position
 from isoscope.core.summary import counted
 from isoscope.widgets.keys import ACTIONS
 from isoscope.widgets.keys_page import key_text
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 # So many fields are searched at each key without a pause that is felt.
 FIELDS_AT_MOST = 4000
 ACTORS_AT_MOST = 4000
+FINDINGS_AT_MOST = 1000
+ENVS_AT_MOST = 1000
 NUMBERS = "fiub"  # kinds of dtype that can be plotted
 PLACES = ("native", "control", "time", "chunk", "event", "finding")
 
@@ -46,6 +49,8 @@ class Finder:
                 *self._commands(),
                 *self._documents(),
                 *self._bookmarks(),
+                *self._findings(),
+                *self._environments(),
                 *self._things(),
             ],
             "Find a command, recording, actor, field or bookmark; or type native:120",
@@ -126,6 +131,36 @@ class Finder:
             for mark in document.bookmarks
         ]
 
+    def _findings(self) -> list[Entry]:
+        """What is wrong with the active recording, to look at."""
+        document = self.window.session.active
+        if document is None:
+            return []
+        return [
+            Entry(
+                finding.headline,
+                finding.severity,
+                partial(self.window.show_finding, at),
+                detail=f"finding:{at + 1}  {finding.id}",
+            )
+            for at, finding in enumerate(document.findings[:FINDINGS_AT_MOST])
+        ]
+
+    def _environments(self) -> list[Entry]:
+        """The environments of a shared scene, to look at one or at the scene."""
+        document, session = self.window.session.active, self.window.session
+        analysis = document.analysis if document is not None else None
+        if analysis is None or not analysis.shared:
+            return []
+        entries = [
+            Entry(f"Look at env {env}", "environment", partial(session.focus, env))
+            for env in analysis.environments[:ENVS_AT_MOST]
+        ]
+        every = Entry(
+            "Look at the scene itself", "environment", partial(session.focus, None)
+        )
+        return [*entries, every]
+
     def _things(self) -> list[Entry]:
         """Actors to select and fields to plot, of the active recording."""
         document = self.window.session.active
@@ -203,14 +238,14 @@ class Finder:
         if document is None:
             return []
         try:
-            found = resolve_position(document.recording, parse_position(text))
+            found = resolve(document, parse_position(text))
         except IsoscopeError as error:
             return [Entry(str(error), "position", None)]
         return [
             Entry(
                 f"Go to native step {found.row:,}",
                 "position",
-                lambda: self.window.session.clock.seek(found.row),
+                lambda: self.window.workspace.go_to(document, text),
                 detail=found.said,
             )
         ]

@@ -170,6 +170,10 @@ class Timeline:
         The usual h; NaN where unknown.
     residual_span
         Residuals that the strip's bottom and top stand for; None without a strip.
+    pale
+        Environments that are not shown: their lanes are only hinted at.
+    focus
+        The environment that is looked at, or None.
     """
 
     rows: int
@@ -179,6 +183,8 @@ class Timeline:
     extras: TimelineExtras = field(default_factory=TimelineExtras)
     typical_h_s: float = float("nan")
     residual_span: tuple[float, float] | None = None
+    pale: frozenset[int] = frozenset()
+    focus: int | None = None
 
     def lane(self, key: str) -> Lane | None:
         """The lane of this key, or None."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COLUMN_PX = 208
 MOST_COLUMNS = 4
 PAD_PX = 9
-USUAL_FACTS = 15
+USUAL_FACTS = 17
 
 
 class FactsTable(QWidget):

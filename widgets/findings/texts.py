@@ -66,7 +66,7 @@ def _missed(finding: Finding) -> str:
 
 
 def _changed(finding: Finding) -> str:
-    return change_text(finding)
+    return change_text(finding, " → ")
 
 
 def _leak(finding: Finding) -> str:

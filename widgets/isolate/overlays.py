@@ -65,8 +65,9 @@ def others_overlay(
         row = analysis.last_row(other, cursor) if other != env else -1
         if row >= 0:
             ghosts.append(Ghost(row, tokens.environment(other), f"env {other}"))
-    kept = tuple(ghosts[:MOST_GHOSTS])
-    return Overlay("other environments", kept) if kept else None
+        if len(ghosts) == MOST_GHOSTS:
+            break
+    return Overlay("other environments", tuple(ghosts)) if ghosts else None
 
 
 # -- one proof a kind of finding ------------------------------------------------------
@@ -137,7 +138,7 @@ def _config_changed(
 
 def _under(finding: Finding, env: int) -> str:
     if env == finding.env:
-        return "first under it"
+        return f"first under the new {finding.field}"
     reached = [a for a in finding.affected if a.env == env]
     if reached:
         return f"affected from {reached[0].episode}/{reached[0].control_step}"
@@ -153,8 +154,8 @@ def _before_after(finding: Finding, tokens: Tokens) -> tuple[Arrow, ...]:
     if before.shape != (3,) or after.shape != (3,) or not 0 < longest < np.inf:
         return ()
     return (
-        Arrow(_tuple(before / longest), tokens.dim, f"before {_size(before)}"),
-        Arrow(_tuple(after / longest), tokens.error, f"after {_size(after)}"),
+        Arrow(_tuple(before / longest), tokens.dim, f"gravity before: {_size(before)}"),
+        Arrow(_tuple(after / longest), tokens.error, f"after: {_size(after)}"),
     )
 
 

@@ -251,11 +251,21 @@ class WorldLabel(QLabel):
             at.moveTop(round((0.5 - 0.5 * y / w) * size.height()) - at.height() - 6)
         seen = w > 0 and at.intersects(QRect(QPoint(0, 0), size))
         if seen:
-            while any(at.intersects(other) for other in taken):
-                at.translate(0, -(at.height() + 2))
+            at = _clear(at, taken)
             taken.append(at)
             self.move(at.topLeft())
         self.setVisible(bool(seen))
+
+
+def _clear(at: QRect, taken: list[QRect]) -> QRect:
+    """The nearest place above, or else below, that nothing else takes."""
+    for way in (-1, 1):
+        moved = QRect(at)
+        while any(moved.intersects(other) for other in taken):
+            moved.translate(0, way * (at.height() + 2) // (1 if way < 0 else 4))
+        if moved.top() >= 0:
+            return moved
+    return at
 
 
 def _glass(tokens: Tokens) -> str:

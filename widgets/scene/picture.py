@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FADED = 0.35
 _HEAD_PART = 0.022  # of the scene's size: an arrow's head
 # Of the scene's size: the longest of an overlay's arrows, and where they stand.
-_ARROW_PART, _BESIDE_PART, _BETWEEN_PART = 0.34, 0.24, 0.16
+_ARROW_PART, _BESIDE_PART, _BETWEEN_PART = 0.34, 0.34, 0.22
 _BARE_PART = 0.03  # of the scene's size: a cross' arm
 
 
@@ -162,10 +162,10 @@ def _arrows(
     room = np.where(np.abs(survey.up) > 0, -np.inf, survey.high - survey.low)
     side = np.eye(3)[int(room.argmax())]
     longest = _ARROW_PART * survey.scale_m
-    for place, arrow in enumerate(overlay.arrows):
+    for place, arrow in enumerate(reversed(overlay.arrows)):
         way = longest * np.array(arrow.direction)
         away = (_BESIDE_PART + place * _BETWEEN_PART) * survey.scale_m
-        start = middle + away * side - way / 2
+        start = middle - away * side - way / 2
         top = start if float(survey.up @ way) <= 0 else start + way
         text = WorldText(arrow.label, arrow.colour, top, beside=False)
         yield marks.arrow(start, way, arrow.colour, 2.2 * head_m), text

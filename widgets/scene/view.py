@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from isoscope.widgets.scene.caption import Caption, nice, quantity
@@ -206,7 +206,7 @@ class SceneView(QWidget):
         self.toolbar.move(width - self.toolbar.width() - 8, 8)
         self.empty.setGeometry(0, 0, width, height)
         clip = camera.projection(self.aspect) @ camera.view()
-        taken: list[QRect] = []
+        taken = [self.caption.geometry(), self.toolbar.geometry()]
         beside = [place for _, place, beside in self._labels if beside]
         lean = iter(leans(clip, beside))
         for label, place, stands_beside in self._labels:

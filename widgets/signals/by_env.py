@@ -34,11 +34,15 @@ class OwnRows:
 
 
 def chosen_envs(shown: tuple[int, ...], focus: int | None) -> tuple[int, ...]:
-    """The environments to draw; the one that is looked at comes last, so on top."""
-    others = [env for env in shown if env != focus]
+    """The environments to draw; the one that is looked at comes last, so on top.
+
+    Where they are too many to be told apart, it is drawn alone.
+    """
     if focus is None:
-        return tuple(others[:MOST_ENVS])
-    return (*others[: MOST_ENVS - 1], focus)
+        return shown[:MOST_ENVS]
+    if len(shown) > MOST_ENVS:
+        return (focus,)
+    return (*(env for env in shown if env != focus), focus)
 
 
 def split(

@@ -30,6 +30,7 @@ from isoscope.widgets.signals.empty import EmptyState
 from isoscope.widgets.signals.export import Exporter
 from isoscope.widgets.signals.notes import notes_of
 from isoscope.widgets.signals.picker import FieldPicker
+from isoscope.widgets.signals.proof import proof_plots
 from isoscope.widgets.signals.resolve import PlotSpec, resolve
 from isoscope.widgets.signals.span import Span
 from isoscope.widgets.stretch import needs_zoom, stretch_of
@@ -311,7 +312,9 @@ class SignalsPanel(Panel):
             return
         recording = document.recording
         known = {spec.ref: spec for spec in self._bases if _current(spec, document)}
-        bases = [known.get(ref) or resolve(recording, ref) for ref in document.plots]
+        proof = proof_plots(recording, document.chosen_finding)
+        refs = dict.fromkeys([*proof, *document.plots])
+        bases = [known.get(ref) or resolve(recording, ref) for ref in refs]
         self._split(document, bases)
         rows = max(document.expected_rows, 1)
         span = self._spans.get(document, Span.whole(rows)).grown(rows)

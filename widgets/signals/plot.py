@@ -8,19 +8,22 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF
 
+from isoscope.core.decimate import Polyline
 from isoscope.widgets.look import blend
 from isoscope.widgets.signals.axes import ValueAxis
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFont, QFontMetrics
 
-    from isoscope.core.decimate import Polyline
     from isoscope.widgets.signals.resolve import PlotSpec
     from isoscope.widgets.theme import Tokens
 
 SMOOTH_POINTS = 1500  # a curve of more is not smoothed if its line is thick
 DOT_PX = 4.0
 DOTS_FROM_PX = 9.0  # each row gets a dot when rows are at least so far apart
+NO_LINE = Polyline(
+    np.empty(0, np.int64), np.empty(0), np.empty(0, np.bool_), bin_rows=1
+)
 FAINT = 0.5  # how far a line over others' turns goes towards the background
 MARGIN = 0.08  # of the value range, above and below the curves
 
@@ -38,7 +41,7 @@ class Plot:
 
     def __init__(self, scene: pg.GraphicsScene, spec: PlotSpec) -> None:
         self.spec = spec
-        self.lines: list[Polyline] = []
+        self.lines: list[Polyline] = [NO_LINE] * len(spec.curves)
         self.low, self.high = -1.0, 1.0
         self._line_px = 1
         self.view = pg.ViewBox(enableMenu=False, defaultPadding=0)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.signals.span import Span
     from isoscope.widgets.theme import Tokens
 
-LEAST_BODY_PX = 56
+LEAST_BODY_PX = 40
 GAP_PX = 4
 EDGE_PX = 8
 WIDEST_TAG_PX = 72

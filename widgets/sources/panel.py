@@ -238,9 +238,9 @@ class SourcesPanel(Panel):
         self._selection_changed()
 
     def _clock_changed(self, new: ClockState, old: ClockState) -> None:
-        if new.row != old.row:
-            self.tree.rows.cursor = new.row
-            self.tree.update_environments()
+        document = self.session.active
+        if new.row != old.row and document is not None:
+            self.tree.move_cursor(document, new.row)
 
     def _focus_changed(self) -> None:
         """Choose the row of the environment that is looked at."""

@@ -83,6 +83,7 @@ class Row:
 
 MOST_UNFOLDED = 60
 MOST_TOLD = 6
+MOST_LISTED = 2000
 _EVENT = re.compile(r"/events/(\d{1,18})(?:/|$)")
 
 
@@ -92,7 +93,11 @@ def scene_section(document: Document) -> Row | None:
     if analysis is None or not analysis.environments:
         return None
     envs = analysis.environments
-    rows = tuple(_environment(analysis, env) for env in envs)
+    rows = tuple(_environment(analysis, env) for env in envs[:MOST_LISTED])
+    if len(envs) > MOST_LISTED:
+        more = f"and {len(envs) - MOST_LISTED:,} more"
+        tip = "Find them by the command palette, or in the timeline."
+        rows += (Row(Kind.SECTION, more, tip=tip),)
     lost = int(np.count_nonzero(analysis.labels.env < 0))
     if lost:
         tip = "Native steps that could not be given to an environment."

@@ -366,16 +366,20 @@ class SourcesTree(QTreeView):
         document: Any = _first(index).data(DOCUMENT)
         return None if row is None or document is None else (row, document)
 
-    def update_environments(self) -> None:
-        """Paint the rows of environments that are in sight."""
+    def move_cursor(self, document: Document, row: int) -> None:
+        """Paint the rows in sight whose environment has another place by now."""
+        before, self.rows.cursor = self.rows.cursor, row
         index = self.indexAt(self.viewport().rect().topLeft())
         while index.isValid():
             box = self.visualRect(index)
             if box.top() > self.viewport().height():
                 return
-            row: Any = index.data(ROW)
-            if row is not None and row.env is not None:
-                self.viewport().update(box)
+            found: Any = index.data(ROW)
+            env = None if found is None else found.env
+            if env is not None and index.data(DOCUMENT) is document:
+                old = env_text(document, env, before)
+                if env_text(document, env, row) != old:
+                    self.viewport().update(box)
             index = self.indexBelow(index)
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: AnyIndex) -> None:  # noqa: N802

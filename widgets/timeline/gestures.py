@@ -60,11 +60,12 @@ class Gestures(QObject):
     """Turns mouse events of a canvas into commands for the clock and the view.
 
     `selected` tells a finished selection of rows, both ends inclusive; `chosen` that a
-    lane's label was clicked.
+    lane's label was clicked, `marked` that a mark's row was.
     """
 
     selected = Signal(int, int)
     chosen = Signal(str)
+    marked = Signal(int)
 
     def __init__(self, canvas: Canvas, clock: Clock) -> None:
         super().__init__(canvas)
@@ -98,7 +99,10 @@ class Gestures(QObject):
             if mode is Mode.SCRUB:
                 self._clear_selection()
                 self._clock.pause()
-                self._clock.seek(self._snapped(at))
+                mark = self._mark_at(at)
+                self._clock.seek(self._row_at(at.x()) if mark is None else mark)
+                if mark is not None:
+                    self.marked.emit(mark)
             elif mode is Mode.BOX and not self._on_box(at):
                 self._centre_box(at.x())
 
@@ -187,18 +191,18 @@ class Gestures(QObject):
         row = canvas.view.row_at(x - canvas.place.left)
         return min(row, max(canvas.timeline.rows - 1, 0))
 
-    def _snapped(self, at: QPointF) -> int:
+    def _mark_at(self, at: QPointF) -> int | None:
         # A mark under the pointer is what was meant, however many rows are there.
         canvas = self._canvas
         placed = canvas.place.lane_at(at.y())
         row = self._row_at(at.x())
         if placed is None or placed.lane.kind is not LaneKind.EVENTS:
-            return row
+            return None
         reach = int(SNAP_PX * canvas.view.per_px) + 1
         marks = placed.lane.marks
         near = marks.between(row - reach, row + reach + 1)
         if not near:
-            return row
+            return None
         best = max(
             near, key=lambda i: (marks.shapes[i], -abs(int(marks.rows[i]) - row))
         )

@@ -9,6 +9,7 @@ from PySide6.QtGui import QBrush, QPen
 
 from isoscope.core.timeline.model import LaneKind
 from isoscope.core.timeline.ruler import ticks
+from isoscope.widgets.look import scaled
 from isoscope.widgets.timeline.frame import (
     CENTRE,
     LEFT_MIDDLE,
@@ -87,11 +88,13 @@ def _paint_label(painter: QPainter, frame: Frame, placed: Placed) -> None:
             painter.setBrush(colour(theme.environment(lane.env)))
         painter.drawRoundedRect(chip, 2, 2)
         left += CHIP + 6
-    painter.setFont(font)
-    painter.setPen(colour(theme.dim if lane.pinned else theme.text))
+    focused = lane.env is not None and lane.env == frame.timeline.focus
+    painter.setFont(scaled(font, 1.0, bold=True) if focused else font)
+    quiet = lane.pinned or lane.env in frame.timeline.pale
+    painter.setPen(colour(theme.dim if quiet else theme.text))
     room = frame.layout.left - left - 8
     box = QRectF(left, placed.middle - 10, room, 20)
-    painter.drawText(box, LEFT_MIDDLE, elided(font, lane.label, room))
+    painter.drawText(box, LEFT_MIDDLE, elided(painter.font(), lane.label, room))
 
 
 def paint_coming(painter: QPainter, frame: Frame) -> None:

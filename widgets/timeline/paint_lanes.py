@@ -76,6 +76,8 @@ def _paint_lane(
     if lane.kind is LaneKind.ITEMS:
         _paint_numbers(painter, frame, placed)
     _paint_marks(painter, frame, placed, leaders)
+    if lane.env in frame.timeline.pale:
+        painter.fillRect(target.adjusted(-4, -1, 4, 1), colour(frame.theme.panel, 190))
 
 
 def _pixels(frame: Frame, placed: Placed, columns: Columns) -> Array | None:

@@ -11,12 +11,15 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QHelpEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QMenu, QScrollBar, QToolButton, QToolTip, QWidget
 
+from isoscope.core.isolation.places import row_of
 from isoscope.core.timeline.extras import extras_of
 from isoscope.core.timeline.lanes import timeline_of
 from isoscope.core.timeline.model import Timeline, TimelineExtras
 from isoscope.widgets.look import sheet
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Phase
+from isoscope.widgets.signals.span import Span
+from isoscope.widgets.stretch import needs_zoom, stretch_of
 from isoscope.widgets.timeline.canvas import NO_AXIS, Canvas
 from isoscope.widgets.timeline.gestures import ZOOM_A_NOTCH, Gestures
 from isoscope.widgets.timeline.hints import hint_at
@@ -80,9 +83,12 @@ class TimelinePanel(Panel):
         self.canvas.pointed.connect(self._tell)
         self.gestures.selected.connect(self.range_selected)
         self.gestures.chosen.connect(self._choose)
+        self.gestures.marked.connect(self._choose_finding)
         self.observe(session.active_changed, self._activate)
         self.observe(session.clock.changed, self._on_clock)
         self.observe(session.clock.axis_changed, self._on_axis)
+        self.observe(session.focus_changed, self._show_environments)
+        self.observe(session.finding_changed, self._show_stretch)
         self.apply_theme()
         self._activate(session.active)
 
@@ -173,7 +179,7 @@ class TimelinePanel(Panel):
             [(mark.row, mark.name) for mark in document.bookmarks],
             document.expected_rows,
         )
-        self.canvas.set_timeline(timeline, _why_empty(document))
+        self.canvas.set_timeline(_seen(timeline, document), _why_empty(document))
         self._legend.show_entries(legend(timeline))
         self._tell()
         self._on_progress(*document.progress)
@@ -198,6 +204,7 @@ class TimelinePanel(Panel):
             change(other.phase_changed, self._on_phase)
             change(other.bookmarks_changed, self.rebuild)
             change(other.analysed, self.rebuild)
+            change(other.hidden_envs_changed, self._show_environments)
         self.canvas.set_pointing(Pointing())
         self._on_axis()
         self.rebuild()
@@ -239,9 +246,49 @@ class TimelinePanel(Panel):
                 self.canvas.set_view(page)
 
     def _choose(self, lane_key: str) -> None:
-        lane = self.canvas.timeline.lane(lane_key)
-        if lane is not None and lane.actor is not None:
+        lane, document = self.canvas.timeline.lane(lane_key), self._document
+        if lane is None or document is None:
+            return
+        if lane.actor is not None:
             self.session.select(lane.actor)
+        elif lane.env is not None and lane.env >= 0:
+            self.session.focus(None if lane.env == document.focus else lane.env)
+
+    def _choose_finding(self, row: int) -> None:
+        """Look at the worst finding whose mark is on this row."""
+        document = self._document
+        for at, finding in enumerate([] if document is None else document.findings):
+            if row_of(finding) == row:
+                self.session.show_finding(at)
+                return
+
+    def _show_environments(self) -> None:
+        """Show which environments are looked at and shown, in the lanes there are."""
+        document, canvas = self._document, self.canvas
+        if document is not None and canvas.timeline.rows:
+            canvas.set_timeline(_seen(canvas.timeline, document), canvas.message)
+            self._reveal(f"env:{document.focus}")
+
+    def _reveal(self, key: str) -> None:
+        """Scroll so that a lane is in sight."""
+        place = self.canvas.place
+        for placed in place.scrolled:
+            if placed.lane.key == key:
+                above = min(placed.top - place.scroll_top, 0)
+                below = max(placed.bottom - place.scroll_bottom, 0)
+                if above or below:
+                    self.canvas.set_scroll(self.canvas.scrolled + above + below)
+
+    def _show_stretch(self) -> None:
+        """Have the native steps of the chosen finding in view, large enough to see."""
+        document, view = self._document, self.canvas.view
+        finding = None if document is None else document.chosen_finding
+        if finding is None:
+            return
+        stretch = stretch_of(finding, self.canvas.timeline.rows)
+        seen = Span(view.first, view.last, view.rows)
+        if stretch is not None and needs_zoom(stretch, seen, view.width):
+            self.canvas.set_view(view.spanning(*stretch))
 
     # -- Qt -----------------------------------------------------------------------
 
@@ -365,6 +412,14 @@ class TimelinePanel(Panel):
         self._bar.setSingleStep(20)
         self._bar.setValue(self.canvas.scrolled)
         self._bar.blockSignals(False)
+
+
+def _seen(timeline: Timeline, document: Document) -> Timeline:
+    """The same lanes, saying which environments are shown and looked at."""
+    pale = frozenset(document.hidden_envs)
+    if (timeline.pale, timeline.focus) == (pale, document.focus):
+        return timeline
+    return replace(timeline, pale=pale, focus=document.focus)
 
 
 def _why_empty(document: Document) -> str:
