@@ -11,7 +11,11 @@ from isoscope.core.isolation.context import Context
 
 
 def audit_files(
-    files: list[Path], reference: Path | None, *, full: bool = False
+    files: list[Path],
+    reference: Path | None,
+    substeps: int | None = None,
+    *,
+    full: bool = False,
 ) -> tuple[list[FileReport], dict[str, str]]:
     """Audit recordings; also says which could not be read, and why.
 
@@ -21,6 +25,8 @@ def audit_files(
         Which.
     reference
         An independent twin that all of them are compared with.
+    substeps
+        M of all of them, where the user says it.
     full
         Whether the reports shall hold what only the page to look at shows.
 
@@ -32,12 +38,12 @@ def audit_files(
         If a file is named twice, or is its own reference.
     """
     _refuse_twice(files, reference)
-    twin = examine(reference) if reference is not None else None
+    twin = examine(reference, substeps) if reference is not None else None
     reports: list[FileReport] = []
     unread: dict[str, str] = {}
     for path in files:
         try:
-            subject = examine(path)
+            subject = examine(path, substeps)
         except IsoscopeError as error:
             unread[str(path)] = str(error)
             continue

@@ -4,25 +4,32 @@ from pathlib import Path
 
 from isoscope.app import console
 from isoscope.app.loading import load_told
-from isoscope.core.attribution.attributor import Attributor
+from isoscope.core.attribution.attributor import attribute
+from isoscope.core.attribution.labels import read_labels
 from isoscope.core.isolation.context import Examined
-from isoscope.core.recording.model import Recording
 
 
-def examine(path: Path) -> Examined:
+def examine(
+    path: Path, substeps: int | None = None, labels: Path | None = None
+) -> Examined:
     """Read all of a recording and attribute its steps.
+
+    Parameters
+    ----------
+    path
+        The recording.
+    substeps
+        M, where the user says it.
+    labels
+        A file of what else the user knows.
 
     Raises
     ------
     ReadError
-        If it can't be read at all.
+        If the recording or the labels can't be read, or these don't fit it.
     """
-    return attributed(load_told(path))
-
-
-def attributed(recording: Recording) -> Examined:
-    """Find out whose the steps of a recording that has been read were."""
-    attributor = Attributor(recording)
-    with console.progress(f"attributing {recording.name}") as report:
-        attributor.update(progress=report)
-    return Examined(recording, attributor.result())
+    recording = load_told(path)
+    given = None if labels is None else read_labels(labels, len(recording))
+    with console.progress(f"attributing {path.name}") as report:
+        found = attribute(recording, substeps, given, progress=report)
+    return Examined(recording, found)

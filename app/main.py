@@ -15,7 +15,17 @@ from typing import Annotated, cast
 import typer
 
 from isoscope.app import console
-from isoscope.app.commands import audit, bench, compare, doctor, dump, info, launch
+from isoscope.app.commands import (
+    align,
+    attribute,
+    audit,
+    bench,
+    compare,
+    doctor,
+    dump,
+    info,
+    launch,
+)
 from isoscope.core.errors import IsoscopeError, one_line
 
 FAILED, STOPPED, PIPE_CLOSED = 2, 130, 141
@@ -60,6 +70,8 @@ def _open_without_command(
 cli.command("open")(launch.open_command)
 cli.command("info")(info.info)
 cli.command("dump")(dump.dump)
+cli.command("attribute")(attribute.attribute)
+cli.command("align")(align.align)
 cli.command("audit")(audit.audit)
 cli.command("compare")(compare.compare)
 cli.add_typer(bench.cli, name="bench")

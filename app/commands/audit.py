@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoscope.app import console
-from isoscope.app.commands.options import AsJson, Overwrite
+from isoscope.app.commands.options import AsJson, Overwrite, Substeps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +70,7 @@ Junit = Annotated[
 def audit(
     files: Files,
     reference: Reference = None,
+    substeps: Substeps = None,
     fail_on: FailFrom = FailOn.error,
     as_json: AsJson = False,
     html: Html = None,
@@ -90,7 +91,7 @@ def audit(
     for out in (html, junit):
         if out is not None:
             refuse_bad_target(out, overwrite=overwrite, sources=sources)
-    reports, unread = audit_files(files, reference, full=html is not None)
+    reports, unread = audit_files(files, reference, substeps, full=html is not None)
     for line in unread.values():
         console.tell(line)
     if not reports:

@@ -14,3 +14,24 @@ AsJson: TypeAlias = Annotated[
 Overwrite: TypeAlias = Annotated[
     bool, typer.Option("--overwrite", help="Replace an existing file.")
 ]
+Substeps: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--substeps",
+        metavar="M",
+        min=1,
+        max=1 << 20,
+        help="Native steps of a control step; found out by default, where it can be.",
+        show_default=False,
+    ),
+]
+LabelFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="F",
+        help="What you know of whose the steps were: JSON or .npz, a value of env, "
+        "episode, control_step, substep a native step, null or -1 where unknown.",
+        show_default=False,
+    ),
+]

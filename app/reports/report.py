@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.app.reports.evidence import plots_of
 from isoscope.core.isolation.sentence import sentence_of
+from isoscope.core.recording.model import StepKind
 from isoscope.core.summary import summarize
 from isoscope.core.version import isoscope_version
 
@@ -86,7 +87,8 @@ def _facts(context: Context) -> list[tuple[str, str]]:
         ("episodes", f"{attribution.episodes:,}"),
         ("substeps per control step", substeps),
     ]
-    if attribution.origin == "recording":
+    free = bool((attribution.labels.kind == StepKind.FREE).any())
+    if attribution.origin == "recording" and not free:
         rows.append(("control steps count from", "the first whole one recorded"))
     rows += [("remark", note) for note in attribution.notes]
     path = subject.recording.path

@@ -45,10 +45,9 @@ def episodes_of(examined: Examined) -> dict[int, list[Episode]]:
     """The episodes of each environment, in order; steps of nobody are in none."""
     labels = examined.attribution.labels
     of_somebody = (labels.env >= 0) & (labels.episode >= 0)
-    alone = labels.kind == StepKind.FREE
-    if not alone[of_somebody].all():
+    if np.isin(labels.kind, (StepKind.SUBSTEP, StepKind.RESET)).any():
         # Among steps of environments, free ones are nobody's.
-        of_somebody &= ~alone
+        of_somebody &= labels.kind != StepKind.FREE
     known = np.flatnonzero(of_somebody)
     if not len(known):
         return {}
