@@ -48,3 +48,8 @@ class TrajectoryIndexError(TrajectoryError, IndexError):
 
 class TrajectoryOverflowError(TrajectoryValueError, OverflowError):
     """A number that the recorded type can't hold."""
+
+
+def at(place: object, problem: TrajectoryError) -> TrajectoryError:
+    """Give the same error, naming what was being handled: a key, a scope."""
+    return type(problem)(f"{place}: {problem}")

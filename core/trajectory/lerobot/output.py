@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from isoscope.core.trajectory.errors import TrajectoryTypeError, TrajectoryValueError
+from isoscope.core.trajectory.errors import (
+    TrajectoryError,
+    TrajectoryTypeError,
+    TrajectoryValueError,
+    at,
+)
 from isoscope.core.trajectory.lerobot.episodes import (
     DecodedStep,
     LeRobotEpisodeAccumulator,
@@ -96,9 +101,12 @@ class LeRobotOutput(OutputStrategy[Decoded]):
                 f"recording {chunk.key}: episode_data {what}; its keys are "
                 f"{', '.join(REQUIRED)} and maybe {MASK}"
             )
-        return self._decoder.decode(
-            policy_output=chunk.policy.output, obs=chunk.policy.obs, **data
-        )
+        try:
+            return self._decoder.decode(
+                policy_output=chunk.policy.output, obs=chunk.policy.obs, **data
+            )
+        except TrajectoryError as problem:
+            raise at(chunk.key, problem) from problem
 
     def flush(
         self, scope: Scope, batch: Mapping[Source, Sequence[ReadyChunk[Decoded]]]
@@ -116,7 +124,7 @@ class LeRobotOutput(OutputStrategy[Decoded]):
         try:
             for source, chunks in batch.items():
                 for chunk in chunks:
-                    accumulators[source].apply(chunk.prepared)
+                    _apply(accumulators[source], chunk)
             added = True
         finally:
             if not added:
@@ -144,3 +152,10 @@ class LeRobotOutput(OutputStrategy[Decoded]):
         if source not in self._accumulators:
             self._accumulators[source] = LeRobotEpisodeAccumulator(**self._sizes)
         return self._accumulators[source]
+
+
+def _apply(accumulator: LeRobotEpisodeAccumulator, chunk: ReadyChunk[Decoded]) -> None:
+    try:
+        accumulator.apply(chunk.prepared)
+    except TrajectoryError as problem:
+        raise at(chunk.key, problem) from problem

