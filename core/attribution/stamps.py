@@ -183,7 +183,8 @@ def fit_line(index: Array, stamps_s: Array) -> Fit | None:
     half = len(x) // 2
     if len(x) < 2 or x[0] == x[-1]:
         return None
-    far = np.unique(np.linspace(0, len(x) - half - 1, PAIRS).astype(np.int64))
+    count = len(x) - half
+    far = np.unique(np.linspace(0, count - 1, min(PAIRS, count)).astype(np.int64))
     run = x[far + half] - x[far]
     rise = y[far + half] - y[far]
     usable = run > 0
