@@ -9,11 +9,15 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from isoscope.core.channel.errors import ChannelClosedError, ChannelValueError
+from isoscope.core.channel.errors import (
+    ChannelClosedError,
+    ChannelError,
+    ChannelValueError,
+)
 from isoscope.core.channel.hooks import DEFAULT_QUEUE, ConsumerId, QueueKey
 from isoscope.core.errors import one_line
 
@@ -224,7 +228,8 @@ class Channel(ABC):
         try:
             yield sender
         except BaseException as error:
-            self._end(name, one_line(f"{type(error).__name__}: {error}"))
+            with suppress(ChannelError):  # the channel itself may be what failed
+                self._end(name, one_line(f"{type(error).__name__}: {error}"))
             raise
         else:
             self._end(name)

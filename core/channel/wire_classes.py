@@ -15,7 +15,6 @@ _RECORDS: dict[str, str | type] = {
     "PolicyPart": f"{_TRAJECTORY}.policy",
     "EnvTransition": f"{_TRAJECTORY}.env",
     "EnvPart": f"{_TRAJECTORY}.env",
-    "TrajectoryStep": f"{_TRAJECTORY}.steps",
     "Trajectory": f"{_TRAJECTORY}.trajectory",
 }
 
