@@ -31,7 +31,7 @@ class FailOn(StrEnum):
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", help="Recordings.", show_default=False),
+    typer.Argument(metavar="FILE", help="Recordings.", show_default=False),
 ]
 Reference = Annotated[
     Path | None,
@@ -77,7 +77,7 @@ def audit(
     junit: Junit = None,
     overwrite: Overwrite = False,
 ) -> int:
-    """Check recordings: missed restores, leaks, and what else is wrong.
+    """Check recordings for missed restores, leaks and more.
 
     Exit status 1 if there are findings from --fail-on on, 2 if a file can't be read.
     """

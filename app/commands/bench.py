@@ -47,7 +47,7 @@ def seek(file: BenchFile = None, as_json: AsJson = False) -> int:
 
 @cli.command()
 def attribute(as_json: AsJson = False) -> int:
-    """Attribute generated shared runs, against indexing and by environments."""
+    """Attribute generated runs, against indexing the same file."""
     from isoscope.app.bench.attribute_bench import run
 
     return _report("attribute", run(), as_json)

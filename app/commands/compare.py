@@ -37,10 +37,11 @@ Tolerance = Annotated[
 def compare(
     a: First, b: Second, tolerance: Tolerance = None, as_json: AsJson = False
 ) -> int:
-    """Compare two recordings by environment, episode and control step.
+    """Say where two runs of the same environments part.
 
-    They may step the same environments in another order, under other numbers, or only
-    some of them. Exit status 1 if they diverge.
+    Steps are compared by environment, episode and control step. The recordings
+    may step the same environments in another order, under other numbers, or only some
+    of them. Exit status 1 if they diverge.
     """
     from math import isfinite
 

@@ -14,7 +14,17 @@ import pytest
 from isoscope.app.main import main
 
 ISOSCOPE = (sys.executable, "-m", "isoscope.app")
-COMMANDS = ("open", "info", "dump", "doctor", "bench")
+COMMANDS = (
+    "open",
+    "info",
+    "dump",
+    "attribute",
+    "align",
+    "audit",
+    "compare",
+    "doctor",
+    "bench",
+)
 
 
 def one_line(text: str) -> str:
@@ -46,7 +56,9 @@ def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert "..." not in out.partition("Commands:")[2]  # no sentence is cut
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "bench open", "bench seek"])
+@pytest.mark.parametrize(
+    "command", [*COMMANDS, "bench open", "bench seek", "bench attribute"]
+)
 def test_every_command_has_help(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
