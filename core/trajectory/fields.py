@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from dataclasses import field as attribute
 from enum import Enum, StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
@@ -47,6 +48,9 @@ class Rows(Enum):
     T = "T"
     T_PLUS_FIRST = "T+E, the extra row of an epoch first"
     T_PLUS_LAST = "T+E, the extra row of an epoch last"
+
+
+_PREFIX = {Rows.T_PLUS_FIRST: "initial_", Rows.T_PLUS_LAST: "final_"}
 
 
 class Merge(Enum):
@@ -91,6 +95,8 @@ class Field:
         For people: the shape for one chunk, such as ``"[B, C]"``.
     doc
         For people: what it is, in a few words.
+    extra
+        The step's field that holds an epoch's extra row; None without one.
     """
 
     name: str
@@ -106,13 +112,12 @@ class Field:
     shape: str = ""
     dtype: str = ""
     doc: str = ""
+    extra: str | None = attribute(init=False, default=None)
 
-    @property
-    def extra(self) -> str | None:
-        """The step's field that holds an epoch's extra row; None without one."""
-        if self.rows is Rows.T_PLUS_FIRST:
-            return f"initial_{self.name}"
-        return f"final_{self.name}" if self.rows is Rows.T_PLUS_LAST else None
+    def __post_init__(self) -> None:
+        prefix = _PREFIX.get(self.rows)
+        if prefix is not None:
+            object.__setattr__(self, "extra", prefix + self.name)
 
 
 def _built_in() -> tuple[Field, ...]:
@@ -124,7 +129,7 @@ def _built_in() -> tuple[Field, ...]:
 _declared: list[Field] = []
 
 
-def declare(field: Field) -> Field:
+def declare(new: Field) -> Field:
     """Add a field; from then on it is accepted, carried and emitted like any other.
 
     Say it once in every process that makes parts or collects, before the first of them:
@@ -135,22 +140,22 @@ def declare(field: Field) -> Field:
     TrajectoryValueError
         If there is a field of this name already, in that record or in trajectories.
     """
-    if not field.name.isidentifier():
+    if not new.name.isidentifier():
         raise TrajectoryValueError(
-            f"declaring the field {field.name!r}: that is no name; "
+            f"declaring the field {new.name!r}: that is no name; "
             "use letters, digits and underscores"
         )
     for other in all_fields():
-        both_rows = Rows.NONE not in (field.rows, other.rows)
+        both_rows = Rows.NONE not in (new.rows, other.rows)
         taken = {other.name, *([other.extra] if other.extra else ())}
-        if field.name in taken and (both_rows or field.owner is other.owner):
+        if new.name in taken and (both_rows or new.owner is other.owner):
             raise TrajectoryValueError(
-                f"declaring the field {field.name!r}: {other.owner} brings one of this "
+                f"declaring the field {new.name!r}: {other.owner} brings one of this "
                 "name; choose another"
             )
-    _declared.append(field)
+    _declared.append(new)
     _forget()
-    return field
+    return new
 
 
 def withdraw(name: str) -> None:

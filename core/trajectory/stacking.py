@@ -64,23 +64,37 @@ def stack(
         If shapes differ.
     """
     results: list[dict[str, Any]] = [{} for _ in spans]
+    epochs = _epochs(steps)
     for field in trajectory_fields():
         if field.tree:
             trees = _trees(field, steps)
             pieces = _stack_trees(field, trees, spans, field.name, tell)
         else:
-            pieces = _stack_rows(field, _rows(field, steps), spans, field.name)
+            pieces = _stack_rows(field, _rows(field, steps, epochs), spans, field.name)
         for result, piece in zip(results, pieces, strict=True):
             result[field.name] = piece
     return results
 
 
-def _rows(field: Field, steps: Sequence[TrajectoryStep]) -> list[Tensor]:
+def _epochs(steps: Sequence[TrajectoryStep]) -> int:
+    """How many epochs begin in these steps; 0 if no step says."""
+    names = [str(f.extra) for f in trajectory_fields() if f.rows is Rows.T_PLUS_FIRST]
+    carried = [sum(step.__dict__.get(n) is not None for step in steps) for n in names]
+    return max(carried, default=0)
+
+
+def _rows(field: Field, steps: Sequence[TrajectoryStep], epochs: int) -> list[Tensor]:
     values = _values(field, steps)
     if field.extra is None:
         return values
-    extras = [getattr(step, field.extra) for step in steps]
-    _check_epochs(field, steps, extras)
+    extras = [step.__dict__.get(field.extra) for step in steps]
+    have = sum(extra is not None for extra in extras)
+    if have and epochs and have != epochs:
+        # The rows of this field would not belong to those of the others any more.
+        raise TrajectoryValueError(
+            f"stacking {field.name}: {have} of {epochs} epochs have {field.extra}; "
+            "give it in every epoch or in none"
+        )
     first = field.rows is Rows.T_PLUS_FIRST
     rows: list[Tensor] = []
     for at, extra in enumerate(extras):
@@ -119,26 +133,6 @@ def _sides(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any] | None:
     if field.name == "env_intervene_flags":
         return [step.env_side for step in steps]
     return [step.policy_side for step in steps]
-
-
-def _check_epochs(
-    field: Field, steps: Sequence[TrajectoryStep], extras: Sequence[Any]
-) -> None:
-    """Refuse a field whose extra row only some epochs have: its rows would shift."""
-    epochs = max(
-        (
-            sum(getattr(step, other.extra) is not None for step in steps)
-            for other in trajectory_fields()
-            if other.rows is Rows.T_PLUS_FIRST and other.extra is not None
-        ),
-        default=0,
-    )
-    have = sum(extra is not None for extra in extras)
-    if have and epochs and have != epochs:
-        raise TrajectoryValueError(
-            f"stacking {field.name}: {have} of {epochs} epochs have {field.extra}; "
-            "give it in every epoch or in none"
-        )
 
 
 def _trees(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any]:

@@ -10,12 +10,18 @@ import torch
 
 from isoscope.core.trajectory import interventions, observations
 from isoscope.core.trajectory.errors import TrajectoryTypeError, TrajectoryValueError
-from isoscope.core.trajectory.fields import Owner, Rows, on_change, trajectory_fields
+from isoscope.core.trajectory.fields import (
+    Field,
+    Owner,
+    Rows,
+    on_change,
+    trajectory_fields,
+)
 
 if TYPE_CHECKING:
     from isoscope.core.trajectory.env import EnvPart
     from isoscope.core.trajectory.policy import PolicyPart
-    from isoscope.core.trajectory.record import Record, Tensor, Tree
+    from isoscope.core.trajectory.record import Tensor, Tree
 
 
 @dataclass(init=False, eq=False, repr=False)
@@ -133,22 +139,22 @@ class TrajectoryStep:
             "forward_inputs": dict(output.forward_inputs),
             "actions": output.forward_inputs.get("action"),
         }
-        carriers: dict[Owner, Record] = {
-            Owner.POLICY_OUTPUT: output,
-            Owner.POLICY_PART: policy,
-            Owner.ENV_TRANSITION: transition,
-            Owner.ENV_PART: env,
+        of = {
+            Owner.POLICY_OUTPUT: output.__dict__,
+            Owner.POLICY_PART: policy.__dict__,
+            Owner.ENV_TRANSITION: transition.__dict__,
+            Owner.ENV_PART: env.__dict__,
         }
-        for item in trajectory_fields():
-            if item.previous_info and not collect_prev_infos:
-                continue
-            carrier = carriers.get(item.owner)
-            if carrier is not None:
-                values[item.name] = carrier.__dict__.get(item.name)
-            if item.rows is Rows.T_PLUS_FIRST and initial is not None:
-                values[f"initial_{item.name}"] = initial.__dict__.get(item.name)
-            elif item.rows is Rows.T_PLUS_LAST and include_final_value:
-                values[f"final_{item.name}"] = env.__dict__.get(f"final_{item.name}")
+        for item in _brought():
+            if collect_prev_infos or not item.previous_info:
+                values[item.name] = of[item.owner].get(item.name)
+                if item.extra is None:
+                    continue
+                if item.rows is Rows.T_PLUS_LAST:
+                    if include_final_value:
+                        values[item.extra] = env.__dict__.get(item.extra)
+                elif initial is not None:
+                    values[item.extra] = initial.__dict__.get(item.name)
         values["curr_obs"], values["next_obs"] = observations.before_and_after(
             policy, env, transitions=collect_transitions, rlt=enable_rlt
         )
@@ -215,4 +221,11 @@ def _step_names() -> tuple[dict[str, None], tuple[str, ...]]:
     return names, tuple(item.name for item in trajectory_fields() if item.tree)
 
 
+@cache
+def _brought() -> tuple[Field, ...]:
+    """What a step takes from one of the halves as it is."""
+    return tuple(f for f in trajectory_fields() if f.owner is not Owner.COLLECTOR)
+
+
 on_change(_step_names.cache_clear)
+on_change(_brought.cache_clear)

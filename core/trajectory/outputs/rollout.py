@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from isoscope.core.trajectory import rewards as reward_rules
 from isoscope.core.trajectory.accumulator import TrajectoryAccumulator
 from isoscope.core.trajectory.errors import TrajectoryValueError
-from isoscope.core.trajectory.fields import trajectory_fields
+from isoscope.core.trajectory.fields import on_change, trajectory_fields
 from isoscope.core.trajectory.outputs.base import DEFAULT_QUEUE, OutputStrategy
 from isoscope.core.trajectory.plan import TrajectoryMode
 from isoscope.core.trajectory.settings import FlagRule
@@ -78,15 +79,13 @@ class AccumulatingOutput(OutputStrategy[PreparedStep]):
         self, first: PreparedStep, other: PreparedStep, key: TrajectoryKey
     ) -> None:
         """Refuse a chunk that has other fields than the first one of its scope."""
-        for item in trajectory_fields():
-            left, right = getattr(first.step, item.name), getattr(other.step, item.name)
-            if item.tree or item.false_where_absent:
-                continue  # stacking says what it makes of these
-            if (left is None) != (right is None):
+        left, right = first.step.__dict__, other.step.__dict__
+        for name in _in_all_or_none():
+            if (left.get(name) is None) != (right.get(name) is None):
                 raise TrajectoryValueError(
-                    f"storing {key}: {item.name} is "
-                    f"{'missing' if right is None else 'there'}, unlike in others "
-                    "of its scope; give it in every chunk or in none"
+                    f"storing {key}: {name} is "
+                    f"{'missing' if right.get(name) is None else 'there'}, unlike in "
+                    "others of its scope; give it in every chunk or in none"
                 )
 
     def accumulate(
@@ -153,3 +152,16 @@ class RolloutOutput(AccumulatingOutput):
     def ranks(self, source: Source) -> tuple[int, ...]:
         """The numbers of a source's shards."""
         return tuple(range(self.geometry.shards_per_source))
+
+
+@cache
+def _in_all_or_none() -> tuple[str, ...]:
+    """Fields that every chunk of a scope has, or none; stacking looks after dicts."""
+    return tuple(
+        item.name
+        for item in trajectory_fields()
+        if not item.tree and not item.false_where_absent
+    )
+
+
+on_change(_in_all_or_none.cache_clear)
