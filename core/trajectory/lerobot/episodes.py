@@ -219,6 +219,7 @@ class LeRobotEpisodeAccumulator:
         state = self.states[step.env_index]
         pairs = self.options.pairing is Pairing.PAIRS
         if step.info_flag("record_reset"):
+            # What was recorded is dropped, also where the environment finished.
             state.forget()
             state.pending = None if pairs else (step.observation, step.info)
             return

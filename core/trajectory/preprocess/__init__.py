@@ -6,7 +6,7 @@ with the row before the first chunk; prev_values end with the row after the last
 the number of action slots in a chunk, S the number of steps that advantages are
 computed over: T where rewards count by chunk, T*C where they count by action.
 
-Both actor paths use the same functions: :mod:`.pipeline` for micro-batches that the
+Both actor paths use the same functions: :mod:`.output` for micro-batches that the
 collector emits, :mod:`.training` for trajectories that an actor received.
 """
 
@@ -30,9 +30,12 @@ from isoscope.core.trajectory.preprocess.prepare import (
     preprocess_embodied_batch,
 )
 from isoscope.core.trajectory.preprocess.routing import CommMapper
+from isoscope.core.trajectory.preprocess.settings import PreprocessSettings
+from isoscope.core.trajectory.preprocess.training import to_training_batch
 
 __all__ = [
     "CommMapper",
+    "PreprocessSettings",
     "calculate_adv_and_returns",
     "compute_loss_mask",
     "flatten_embodied_batch",
@@ -43,5 +46,6 @@ __all__ = [
     "pack_batch",
     "preprocess_embodied_batch",
     "split_dict_to_chunk",
+    "to_training_batch",
     "unpack_batch",
 ]

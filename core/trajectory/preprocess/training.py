@@ -2,7 +2,7 @@
 
 In rollout mode the actor receives trajectories of E epochs and calls
 :func:`to_training_batch`, then :func:`~.microbatches.micro_batches`. In pipeline mode
-the collector does the same with one epoch at a time, see :mod:`.pipeline`.
+the collector does the same with one epoch at a time, see :mod:`.output`.
 """
 
 from __future__ import annotations

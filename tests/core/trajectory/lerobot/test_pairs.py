@@ -354,6 +354,16 @@ def test_a_finishing_step_outside_the_recording_ends_what_was_recorded() -> None
     assert recorded(episode, "done") == [True]
 
 
+def test_h15_a_finishing_step_without_an_action_ends_what_was_recorded() -> None:
+    made = accumulator(slots=1)
+    made.append(**chunk([observation(1)], [[0.0]], observation(0.0)))
+    silent = chunk([observation(2)], [[1.0]], observation(1.0), terminated=[(0, 0)])
+    made.append(**{**silent, "chunk_actions": None})
+    (episode,) = made.drain()
+    assert recorded(episode, "state") == [0]
+    assert recorded(episode, "done") == [True]
+
+
 def test_the_resetting_steps_success_does_not_count_for_the_next_frame() -> None:
     made = accumulator(slots=1)
     made.append(
