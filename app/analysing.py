@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from psygnal import Signal
 
-from isoscope.core.analysis import Analyser, audited
+from isoscope.core.analysis import Analyser, aligned, audited
 from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.context import Examined
 from isoscope.widgets.session import Phase
@@ -60,6 +60,7 @@ class Analysing:
         self._tell = tell
         self._analysers: dict[Document, Analyser] = {}
         self._jobs: dict[Document, Job[Analysis]] = {}
+        self._aligning: dict[Document, Job[Analysis]] = {}
         self._again: set[Document] = set()  # to be begun anew when the job ends
         self._since: dict[Document, float] = {}
         session.added.connect(self._added)
@@ -67,8 +68,8 @@ class Analysing:
 
     @property
     def busy(self) -> bool:
-        """Whether any analysis has still to say how it ended."""
-        return bool(self._jobs)
+        """Whether any analysis or alignment has still to say how it ended."""
+        return bool(self._jobs or self._aligning)
 
     def running(self, document: Document) -> bool:
         """Whether the document is being analysed."""
@@ -93,9 +94,10 @@ class Analysing:
     def _removed(self, document: Document) -> None:
         document.phase_changed.disconnect(self._on_phase, missing_ok=True)
         document.grown.disconnect(self._on_grown, missing_ok=True)
-        job = self._jobs.pop(document, None)
-        if job is not None:
-            job.drop()
+        for jobs in (self._jobs, self._aligning):
+            job = jobs.pop(document, None)
+            if job is not None:
+                job.drop()
         self._analysers.pop(document, None)
         self._since.pop(document, None)
         self._again.discard(document)
@@ -161,6 +163,7 @@ class Analysing:
             if complete:
                 self._analysers.pop(document, None)  # it holds states no longer needed
                 self._compare_again(document)
+                self._align(document, analysis)
             self.ended.emit(document)
 
         def failed(error: BaseException) -> None:
@@ -180,6 +183,25 @@ class Analysing:
         self._jobs[document] = self.workers.start(work, done, failed, progress)
         if complete:
             document.set_analysing(0.0)
+
+    def _align(self, document: Document, analysis: Analysis) -> None:
+        """Lay the clocks over one another, after what matters more is told."""
+
+        def done(found: Analysis) -> None:
+            del self._aligning[document]
+            if document.analysis is analysis:
+                document.set_aligned(found)
+
+        def failed(error: BaseException) -> None:
+            del self._aligning[document]
+            self._tell(error, f"aligning the clocks of {document.name}")
+
+        old = self._aligning.pop(document, None)
+        if old is not None:
+            old.drop()
+        self._aligning[document] = self.workers.start(
+            lambda job: aligned(analysis, document.recording), done, failed
+        )
 
     def _compare_again(self, twin: Document) -> None:
         for document in self.session.documents:

@@ -10,12 +10,13 @@ and control steps from 1.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.attribution.align import align
 from isoscope.core.attribution.attributor import Attributor
 from isoscope.core.controltime import control_time_s
 from isoscope.core.errors import CancelledError
@@ -24,6 +25,7 @@ from isoscope.core.isolation.context import Context, Examined
 from isoscope.core.turns import Turns
 
 if TYPE_CHECKING:
+    from isoscope.core.attribution.align import AlignResult, AlignSegment
     from isoscope.core.attribution.result import Attribution
     from isoscope.core.isolation.findings import Audit, Finding
     from isoscope.core.recording.model import Labels, Recording
@@ -39,6 +41,7 @@ class Timings:
 
     attribution_s: float
     audit_s: float = float("nan")
+    alignment_s: float = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,8 @@ class Analysis:
         What the independent twin is called that the audit compared with, or empty.
     timings
         How long it took.
+    alignment
+        How the clocks lie over one another; None until that is worked out.
     """
 
     rows: int
@@ -68,6 +73,7 @@ class Analysis:
     audit: Audit | None
     reference: str
     timings: Timings
+    alignment: AlignResult | None = None
 
     @property
     def labels(self) -> Labels:
@@ -120,6 +126,24 @@ class Analysis:
         """Whose native step a row is; -1 where unknown or not covered."""
         return int(self.labels.env[row]) if 0 <= row < self.rows else -1
 
+    def segment_at(self, row: int) -> AlignSegment | None:
+        """The stretch over which all clocks of the row's environment run through."""
+        env = self.owner(row)
+        starts, segments = self._segments.get(env, (NO_ROWS, []))
+        at = int(np.searchsorted(starts, row, "right")) - 1
+        return segments[at] if at >= 0 else None
+
+    @cached_property
+    def _segments(self) -> dict[int, tuple[Int64Array, list[AlignSegment]]]:
+        if self.alignment is None:
+            return {}
+        found = {}
+        for aligned in self.alignment.environments:
+            starts = np.array([s.native[0] for s in aligned.segments], np.int64)
+            env = -1 if aligned.env is None else aligned.env
+            found[env] = (starts, aligned.segments)
+        return found
+
     def turns_of(self, env: int) -> Turns:
         """The rows of one environment, broken where its state broke off."""
         found = self._turns.get(env)
@@ -151,7 +175,7 @@ class Analysis:
 
     def prepare(self) -> None:
         """Work out now what is otherwise worked out when it is first asked for."""
-        _ = self.environments
+        _ = self.environments, self._segments
 
 
 class Analyser:
@@ -222,15 +246,21 @@ def audited(
     begin = time.perf_counter()
     subject = Examined(recording, analysis.attribution)
     found = audit(Context(subject, reference))
-    spent = Timings(analysis.timings.attribution_s, time.perf_counter() - begin)
-    named = reference.recording.name if reference is not None else ""
-    made = Analysis(
-        analysis.rows,
-        analysis.attribution,
-        analysis.control_s,
-        found,
-        named,
-        spent,
+    made = replace(
+        analysis,
+        audit=found,
+        reference=reference.recording.name if reference is not None else "",
+        timings=replace(analysis.timings, audit_s=time.perf_counter() - begin),
     )
+    made.prepare()
+    return made
+
+
+def aligned(analysis: Analysis, recording: Recording) -> Analysis:
+    """The same with its clocks laid over one another."""
+    begin = time.perf_counter()
+    found = align(recording, analysis.attribution)
+    spent = replace(analysis.timings, alignment_s=time.perf_counter() - begin)
+    made = replace(analysis, alignment=found, timings=spent)
     made.prepare()
     return made

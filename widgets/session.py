@@ -92,6 +92,7 @@ class Document:
     analysed = Signal()  # attribution or findings are new
     analysing_changed = Signal()  # how far that is
     hidden_envs_changed = Signal()
+    aligned = Signal()  # the analysis now also says how the clocks lie
 
     def __init__(self, source: Source, preview: Recording | None = None) -> None:
         self.source = source
@@ -225,6 +226,11 @@ class Document:
         if self.focus is not None and self.focus not in known:
             self.focus = None
         self.analysed.emit()
+
+    def set_aligned(self, analysis: Analysis) -> None:
+        """Take in the same analysis with its alignment; tells `aligned`."""
+        self.analysis = analysis
+        self.aligned.emit()
 
     def set_hidden_envs(self, hidden: set[int]) -> None:
         """Show all environments but these."""

@@ -42,27 +42,32 @@ def facts_at(document: Document, row: int) -> list[Fact]:
         *_times(document, known, row),
         *_place(known, row),
         *_evidence(known, row),
+        *_fits(known, row),
+        _seconds("h", float(steps.h_s[row]), ABSENT),
+        *_confidence(known, row),
     ]
 
 
 def _times(document: Document, analysis: Analysis | None, row: int) -> list[Fact]:
     steps = document.recording.steps
     scene_s = float(steps.scene_time_s[row])
-    control_s = math.nan
+    control_s = since_s = math.nan
     if analysis is not None:
+        found = analysis.attribution
         if not math.isfinite(scene_s):
-            scene_s = float(analysis.attribution.scene_time_s[row])
+            scene_s = float(found.scene_time_s[row])
         control_s = float(analysis.control_s[row])
-    found = [
+        since_s = float(found.scene_time_since_s[row])
+    otherwise = UNKNOWN
+    if math.isfinite(since_s) and not math.isfinite(scene_s):
+        # Recording began after the reset, so that only differences are known.
+        otherwise = f"began + {since_s:.5f} s"
+    return [
         _seconds("recording time", float(steps.time_s[row]), ABSENT),
-        _seconds("scene time", scene_s, UNKNOWN),
+        _seconds("scene time", scene_s, otherwise),
         _seconds("control time", control_s, UNKNOWN),
         Fact("wall time", ABSENT, "dim"),
-        _seconds("h", float(steps.h_s[row]), ABSENT),
     ]
-    if math.isfinite(scene_s - control_s):
-        found.append(Fact("scene - control", f"{scene_s - control_s:.3g} s"))
-    return found
 
 
 def _place(analysis: Analysis | None, row: int) -> list[Fact]:
@@ -89,12 +94,54 @@ def _place(analysis: Analysis | None, row: int) -> list[Fact]:
 def _evidence(analysis: Analysis | None, row: int) -> list[Fact]:
     if analysis is None:
         return []
-    found = analysis.attribution
     facts = [_goes_on(analysis, row)]
-    residual, margin = float(found.residual_m[row]), float(found.margin_m[row])
+    residual = float(analysis.attribution.residual_m[row])
     if math.isfinite(residual):
         tone = "error" if residual > RESIDUAL_TELLS_M else "text"
         facts.append(Fact("residual", f"{residual:.3g} m", tone))
+    return facts
+
+
+def _fits(analysis: Analysis | None, row: int) -> list[Fact]:
+    """How the scene's clock lies over the control steps in this stretch."""
+    segment = None if analysis is None else analysis.segment_at(row)
+    if segment is None:
+        return []
+    facts = []
+    for fit in segment.fits:
+        if fit.clock != "scene":
+            continue
+        slope, each = fit.slope_s_per_control_step, "control step"
+        if slope is None:
+            slope, each = fit.slope_s_per_native_step, "native step"
+        if slope is not None:
+            facts.append(Fact("scene clock", f"{slope:.6g} s a {each}"))
+        # A constant, such as the 1e-5 s of the reset's own step, is no drift.
+        about = " (relative)" if fit.relative else ""
+        facts.append(Fact("its offset", f"{fit.offset_s:.3g} s{about}"))
+    if segment.jitter_s is not None:
+        facts.append(Fact("jitter", f"{segment.jitter_s:.3g} s"))
+    first, last = segment.native
+    facts.append(Fact("clocks run", f"native {first:,} to {last:,}"))
+    facts.append(Fact("until", _ENDS.get(segment.why_it_ends, segment.why_it_ends)))
+    return facts
+
+
+_ENDS = {
+    "reset": "a reset",
+    "missed_restore": "a missed restore",
+    "rewind": "a rewind",
+    "gap": "missing steps",
+    "recording_end": "the recording's end",
+}
+
+
+def _confidence(analysis: Analysis | None, row: int) -> list[Fact]:
+    if analysis is None:
+        return []
+    found = analysis.attribution
+    facts = []
+    margin = float(found.margin_m[row])
     if math.isfinite(margin):
         facts.append(Fact("next best", f"{margin:.3g} m off"))
     if found.labels.env[row] >= 0:

@@ -141,6 +141,7 @@ class ClocksPanel(Panel):
             if other is not None:
                 change(other.grown, self._grown)
                 change(other.analysed, self.invalidate)
+                change(other.aligned, self._move.start)
                 change(other.hidden_envs_changed, self.invalidate)
         self._document = document
         self._made_for = None

@@ -38,7 +38,10 @@ class Wanted:
 def wanted_of(document: Document) -> Wanted:
     """What to plot of a document now."""
     return Wanted(
-        document.rows, id(document.analysis), document.shown_envs, document.focus
+        document.rows,
+        0 if document.analysis is None else id(document.analysis.attribution),
+        document.shown_envs,
+        document.focus,
     )
 
 
@@ -60,6 +63,10 @@ def clock_plots(document: Document) -> list[PlotSpec]:
     if np.isfinite(scene_s).any():
         curves.append(_line("scene", "dim", scene_s))
         curves += _own(analysis, scene_s, envs, document.focus)
+    elif _known(analysis.attribution.scene_time_since_s[:rows]):
+        # Recording began after the reset: how far it goes back is known all the same.
+        since_s = analysis.attribution.scene_time_since_s[:rows]
+        curves.append(_line("scene, rel.", "warning", since_s))
     plots.append(_plot("clocks", "[s]", curves))
     control = [
         _held(analysis, env, document.focus)

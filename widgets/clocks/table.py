@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COLUMN_PX = 208
 MOST_COLUMNS = 4
 PAD_PX = 9
-USUAL_FACTS = 17
+USUAL_FACTS = 20
 
 
 class FactsTable(QWidget):
@@ -77,7 +77,9 @@ class FactsTable(QWidget):
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(t.panel))
         painter.fillRect(QRect(0, 0, self.width(), 1), QColor(t.border))
-        lines = -(-max(len(self.facts), USUAL_FACTS) // columns)
+        # What matters least comes last, and is left out where there is no room.
+        room = max((self.height() - 8) // self.line_px, 1)
+        lines = min(-(-max(len(self.facts), USUAL_FACTS) // columns), room)
         wide = (self.width() - 2 * PAD_PX) // columns
         metrics = QFontMetrics(self._names)
         name_px = max(
@@ -86,7 +88,7 @@ class FactsTable(QWidget):
         name_px = min(name_px + 8, wide // 2)
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
         values = QFontMetrics(self._values)
-        for i, fact in enumerate(self.facts):
+        for i, fact in enumerate(self.facts[: lines * columns]):
             left = PAD_PX + (i // lines) * wide
             top = 5 + (i % lines) * self.line_px
             painter.setFont(self._names)
@@ -94,9 +96,9 @@ class FactsTable(QWidget):
             painter.drawText(QRect(left, top, name_px, self.line_px), flags, fact.name)
             painter.setFont(self._values)
             painter.setPen(QColor(getattr(t, fact.tone)))
-            room = wide - name_px - 6
-            text = values.elidedText(fact.value, Qt.TextElideMode.ElideRight, room)
-            box = QRect(left + name_px, top, room, self.line_px)
+            wide_px = wide - name_px - 6
+            text = values.elidedText(fact.value, Qt.TextElideMode.ElideRight, wide_px)
+            box = QRect(left + name_px, top, wide_px, self.line_px)
             painter.drawText(box, flags, text)
         painter.end()
         self._stale = False

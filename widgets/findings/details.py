@@ -18,10 +18,20 @@ if TYPE_CHECKING:
     from isoscope.widgets.theme import Tokens
 
 
+# How to give a check, in this window, what it needs.
+HERE = {
+    "hidden-leak": (
+        "Here: open the twin as well, look at this recording, and choose “Use as "
+        "independent twin” in the twin's menu in Sources."
+    )
+}
+
+
 def details_html(of: Finding | NotRun, t: Tokens) -> str:
     """What a row says in full, as rich text."""
     if not isinstance(of, Finding):
-        return _paragraph(f"{_sentence(of.reason)} It needs {of.needs}.", t.dim)
+        said = f"{_sentence(of.reason)} It needs {of.needs}."
+        return _paragraph(said, t.text) + _paragraph(HERE.get(of.id, ""), t.dim)
     parts = [_paragraph(_sentence(of.message), t.text)]
     changed = before_after(of)
     if changed is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from isoscope.core.isolation.sentence import change_text, value_text
@@ -154,6 +155,8 @@ def _name(key: str) -> str:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, str):
+        return PurePath(value).name or value  # of a file, its name is enough
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

@@ -111,7 +111,11 @@ def picture_of(
         marks.bare_strokes(shapes, state, colours, _BARE_PART * survey.scale_m),
     ]
     texts = []
-    here = _crown(shapes, state, survey.up) if overlay is not None else None
+    here = None
+    if overlay is not None:
+        named = {ghost.actors for ghost in overlay.ghosts}
+        only = next(iter(named)) if len(named) == 1 else None
+        here = _crown(shapes, state, survey.up, only)
     if overlay is not None and overlay.here and here is not None:
         texts.append(WorldText(overlay.here, tokens.text, here[1]))
     placed = []
@@ -198,11 +202,15 @@ def _chosen(shapes: Shapes, intent: Intent) -> tuple[int, ...]:
     return (chosen, *shapes.links.get(chosen, ()))
 
 
-def _crown(shapes: Shapes, state: SceneState, up: Array) -> tuple[Array, Array] | None:
+def _crown(
+    shapes: Shapes, state: SceneState, up: Array, only: tuple[int, ...] | None = None
+) -> tuple[Array, Array] | None:
     """Middle [3] of the moving actors, and the highest place [3] on one of them."""
     centres, tops = [], []
     for shape in shapes.all:
         if not shape.moving or shape.kind is Kind.ROOT:
+            continue
+        if only is not None and shape.index not in only:
             continue
         found = ball(shapes, state, shape.index)
         if found is not None:

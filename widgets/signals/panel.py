@@ -335,7 +335,7 @@ class SignalsPanel(Panel):
             self._bases = self._specs = bases
             self._split_by = None
             return
-        by = (id(analysis), document.shown_envs, document.focus)
+        by = (id(analysis.attribution), document.shown_envs, document.focus)
         known = dict(zip(self._bases, self._specs, strict=True))
         if by != self._split_by:
             known = {}

@@ -97,8 +97,11 @@ def env_text(document: Document, env: int, cursor: int) -> str:
             return f"ep {place.episode} ended"
     if place.control_step == 0:
         return f"ep {place.episode} · reset"
-    step = str(place.control_step) if place.control_step > 0 else "?"
-    return f"ep {place.episode} · {step}"
+    if place.control_step > 0:
+        return f"ep {place.episode} · {place.control_step}"
+    if analysis.attribution.episodes > 1:
+        return f"ep {place.episode}"
+    return "one run"
 
 
 def lifetime_text(actor: Actor) -> str:
