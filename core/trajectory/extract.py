@@ -103,8 +103,7 @@ def _keep_leaf(field: Field, value: Any, rows: Tensor, env: int, key: str) -> Te
             f"extracting interventions: {name} has {len(value)} rows for {len(rows)} "
             "chunks; leave out the extra row of each epoch, or the field"
         )
-    axis = field.batch_axis + 1
-    return value.narrow(axis, env, 1)[rows].contiguous()
+    return value[:, env : env + 1][rows].contiguous()
 
 
 def _with_first_rows(rows: Tensor, have: int, name: str) -> Tensor:

@@ -77,7 +77,7 @@ class Field:
         ``initial_<name>`` from the environment's initial transition, or
         ``final_<name>`` from the environment part.
     batch_axis
-        Where a chunk's environments are; one further in a trajectory.
+        Where a chunk's environments are. In a trajectory they are axis 1, always.
     merge
         How shards are put together.
     tree
@@ -205,6 +205,12 @@ def trajectory_fields() -> tuple[Field, ...]:
 
 
 @cache
+def names_with_extra_row() -> frozenset[str]:
+    """Fields of a trajectory that have a row more an epoch than there are chunks."""
+    return frozenset(f.name for f in trajectory_fields() if f.extra is not None)
+
+
+@cache
 def trajectory_field(name: str) -> Field:
     """The trajectory's field of this name.
 
@@ -223,7 +229,12 @@ def trajectory_field(name: str) -> Field:
 
 
 def _forget() -> None:
-    for cached in (fields_of, trajectory_fields, trajectory_field):
+    for cached in (
+        fields_of,
+        trajectory_fields,
+        names_with_extra_row,
+        trajectory_field,
+    ):
         cached.cache_clear()
     for told in _on_change:
         told()

@@ -50,8 +50,8 @@ def stack(
     Returns
     -------
     list of dict
-        One a span: contiguous tensors by field name, None where no step has the field;
-        dicts of tensors for those that are dicts.
+        One a span: contiguous tensors [rows, environments, ...] by field name, None
+        where no step has the field; dicts of tensors for those that are dicts.
 
     Raises
     ------
@@ -206,11 +206,9 @@ def _stack_rows(
                 f"stacking {name}: row 0 is {list(shape)} and row {at} "
                 f"{list(row.shape)}; give one shape in every chunk"
             )
+    if field.batch_axis:
+        rows = [row.movedim(field.batch_axis, 0) for row in rows]
     return [
-        torch.stack(
-            [row.narrow(field.batch_axis, span[0], span[1] - span[0]) for row in rows]
-            if span
-            else list(rows)
-        )
+        torch.stack([row[span[0] : span[1]] for row in rows] if span else list(rows))
         for span in spans
     ]

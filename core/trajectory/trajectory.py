@@ -10,7 +10,7 @@ import torch
 
 from isoscope.core.trajectory import extract, stacking
 from isoscope.core.trajectory.errors import TrajectoryTypeError, TrajectoryValueError
-from isoscope.core.trajectory.fields import Field, trajectory_fields
+from isoscope.core.trajectory.fields import trajectory_fields
 from isoscope.core.trajectory.weights_id import NO_VERSIONS, WeightsId
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Trajectory:
             If it holds no tensor that tells.
         """
         for item in trajectory_fields():
-            found = _batch_size(self.__dict__.get(item.name), item.batch_axis + 1)
+            found = _batch_size(self.__dict__.get(item.name))
             if found is not None:
                 return found
         raise TrajectoryValueError(
@@ -197,7 +197,7 @@ class Trajectory:
         name = self.__dict__.get("model_weights_id", self._weights_id)
         shards = [Trajectory(self.max_episode_length, name) for _ in spans]
         for item in trajectory_fields():
-            pieces = _cut(item, self.__dict__.get(item.name), spans, item.name)
+            pieces = _cut(self.__dict__.get(item.name), spans, item.name)
             for shard, piece in zip(shards, pieces, strict=True):
                 shard.__dict__[item.name] = piece
         return shards
@@ -228,9 +228,9 @@ class Trajectory:
         for item in trajectory_fields() if trajectories else ():
             values = [t.__dict__.get(item.name) for t in trajectories]
             if item.tree:
-                batch[item.name] = _join_trees(item, values)
+                batch[item.name] = _join_trees(values, item.name)
             elif values[0] is not None:
-                batch[item.name] = _join(item, values, item.name)
+                batch[item.name] = _join(values, item.name)
             elif any(value is not None for value in values):
                 log.warning(
                     "batching trajectories: %s is left out, because the first of them "
@@ -271,35 +271,32 @@ def equal_spans(size: int, sizes: int | Sequence[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def _batch_size(value: Any, axis: int) -> int | None:
-    if isinstance(value, torch.Tensor) and value.ndim > axis:
-        return int(value.shape[axis])
+def _batch_size(value: Any) -> int | None:
+    if isinstance(value, torch.Tensor) and value.ndim > 1:
+        return int(value.shape[1])
     if isinstance(value, dict):
         for inner in value.values():
-            found = _batch_size(inner, axis)
+            found = _batch_size(inner)
             if found is not None:
                 return found
     return None
 
 
-def _cut(
-    item: Field, value: Any, spans: Sequence[tuple[int, int]], name: str
-) -> list[Any]:
+def _cut(value: Any, spans: Sequence[tuple[int, int]], name: str) -> list[Any]:
     if value is None or isinstance(value, (int, str)):
         return [value] * len(spans)
     if isinstance(value, dict):
-        columns = {k: _cut(item, v, spans, f"{name}[{k!r}]") for k, v in value.items()}
+        columns = {k: _cut(v, spans, f"{name}[{k!r}]") for k, v in value.items()}
         return [{k: v[at] for k, v in columns.items()} for at in range(len(spans))]
     if isinstance(value, torch.Tensor):
-        axis = item.batch_axis + 1
-        return [value.narrow(axis, b, e - b).contiguous() for b, e in spans]
+        return [value[:, begin:end].contiguous() for begin, end in spans]
     raise TrajectoryTypeError(
         f"splitting a trajectory: {name} is a {type(value).__name__}, which can't be "
         "cut along the environments; use tensors, or dicts of them"
     )
 
 
-def _join(item: Field, values: Sequence[Any], name: str) -> Tensor:
+def _join(values: Sequence[Any], name: str) -> Tensor:
     lacking = [at for at, value in enumerate(values) if value is None]
     if lacking:
         raise TrajectoryValueError(
@@ -315,13 +312,13 @@ def _join(item: Field, values: Sequence[Any], name: str) -> Tensor:
     if len(values) == 1:
         only: Tensor = values[0]
         return only
-    return torch.cat(list(values), dim=item.batch_axis + 1)
+    return torch.cat(list(values), dim=1)
 
 
-def _join_trees(item: Field, trees: Sequence[Any]) -> dict[Any, Any] | None:
+def _join_trees(trees: Sequence[Any], name: str) -> dict[Any, Any] | None:
     if not trees[0]:
         return None
     return {
-        key: _join(item, [tree.get(key) for tree in trees], f"{item.name}[{key!r}]")
+        key: _join([tree.get(key) for tree in trees], f"{name}[{key!r}]")
         for key in trees[0]
     }

@@ -15,12 +15,11 @@ from isoscope.core.trajectory.errors import (
     TrajectoryNotImplementedError,
     TrajectoryValueError,
 )
+from isoscope.core.trajectory.fields import names_with_extra_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# These have T+1 rows; the last one belongs to no chunk.
-BOUNDARY_FIELDS = frozenset({"dones", "terminations", "truncations", "prev_values"})
 SEPARATOR = "::"
 
 
@@ -87,7 +86,8 @@ def _flattened(batch: Mapping[str, Any], indices: Tensor, top: bool) -> dict[str
         if value is None:
             flat[key] = None
         elif isinstance(value, Tensor):
-            kept = value[:-1] if top and key in BOUNDARY_FIELDS else value
+            # T+1 rows: the last one belongs to no chunk
+            kept = value[:-1] if top and key in names_with_extra_row() else value
             flat[key] = kept.reshape(-1, *kept.shape[2:])[indices]
         elif isinstance(value, dict):
             flat[key] = _flattened(value, indices, top=False)
