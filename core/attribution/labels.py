@@ -97,7 +97,7 @@ def _from_json(path: Path, content: bytes) -> Mapping[str, Any]:
 
 def _from_npz(path: Path) -> Mapping[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             known = [n for n in (*NAMES, "native", "substeps") if n in found.files]
             return {name: found[name] for name in known}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.attribution.lineages import Birth, Rewind
+from isoscope.core.attribution.segments import Origin
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.lineages import Lineage
@@ -184,6 +185,36 @@ def _most_together(lineages: list[Lineage]) -> int:
     return most
 
 
+def _is_bare(lineage: Lineage) -> bool:
+    """Whether it is a reset that nobody stepped from."""
+    return lineage.birth is Birth.RESET and lineage.last == lineage.start
+
+
+def _first_step(chains: Chains) -> int:
+    """The first row that is no reset; the number of rows if there is none."""
+    resets = {s.start for s in chains.segments if s.origin is Origin.RESET}
+    return next((k for k in range(len(chains)) if k not in resets), len(chains))
+
+
+def _reset_twice(lineages: list[Lineage], first_step: int) -> dict[int, int]:
+    """Second resets, with the first ones, of environments that begin with two.
+
+    Programs do that: all are made and reset, and then all are reset once more. Shown by
+    a first half of resets that nobody steps from, a second half of which all are
+    stepped from, and never more lineages side by side than that.
+    """
+    early = [x for x in lineages if x.start < first_step]
+    half = len(early) // 2
+    first, second = early[:half], early[half:]
+    if not half or len(first) != len(second):
+        return {}
+    if not all(_is_bare(x) for x in first) or any(_is_bare(x) for x in second):
+        return {}
+    if _most_together([x for x in lineages if not _is_bare(x)]) > half:
+        return {}
+    return {b.index: a.index for a, b in zip(first, second, strict=True)}
+
+
 class _Assigner:
     def __init__(
         self,
@@ -209,10 +240,12 @@ class _Assigner:
         )
         self.by_end = sorted(lineages, key=lambda x: x.last)
         self.next_end = 0
-        # Ended lineages, by index, that nobody has claimed; and of those, resets that
-        # nobody stepped from and whose environment may still be waiting for its turn.
+        # Ended lineages, by index, that nobody has claimed; and of those, apart, the
+        # resets that nobody stepped from.
         self.ended: dict[int, Lineage] = {}
         self.waiting: dict[int, Lineage] = {}
+        self.first_step = _first_step(chains)
+        self.twice = _reset_twice(lineages, self.first_step)
         self.open = _Open()
 
     def run(self, dry: bool = False) -> Ownership:
@@ -240,9 +273,8 @@ class _Assigner:
             # Who left one of several equal states was continued, if not by whom.
             if self.out.merged[lineage.index] >= 0 or self._pooled(lineage):
                 continue
-            bare = lineage.birth is Birth.RESET and lineage.last == lineage.start
-            waits = bare and not self._surely_over(lineage)
-            (self.waiting if waits else self.ended)[lineage.index] = lineage
+            bare = _is_bare(lineage)
+            (self.waiting if bare else self.ended)[lineage.index] = lineage
 
     def _pooled(self, lineage: Lineage) -> bool:
         return lineage.last in self.chains.pools
@@ -259,9 +291,20 @@ class _Assigner:
         best = max(range(len(odds)), key=odds.__getitem__)
         return candidates[best], odds[best] / sum(odds)
 
-    def _candidates(self, bare_too: bool) -> list[Lineage]:
-        """Ended lineages; with or without the resets that may only be waiting."""
-        more = self.waiting.values() if bare_too else ()
+    def _candidates(self, lineage: Lineage) -> list[Lineage]:
+        """Ended lineages that this one may continue.
+
+        A bare reset may be that of an environment which never has its turn. A missed
+        restore may follow it; another reset does only if it comes right behind.
+        """
+        if lineage.birth is not Birth.RESET:
+            return [*self.ended.values(), *self.waiting.values()]
+        twice = self.twice.get(lineage.index)
+        if twice is not None:
+            return [self.lineages[twice]]
+        before = self.chains.before[lineage.start]
+        later = lineage.start > self.first_step
+        more = [x for x in self.waiting.values() if x.last == before and later]
         return [*self.ended.values(), *more]
 
     def _drop(self, index: int) -> None:
@@ -301,7 +344,7 @@ class _Assigner:
 
     def _reset(self, lineage: Lineage) -> None:
         before = self.chains.before[lineage.start]
-        candidates = self._candidates(bare_too=False)
+        candidates = self._candidates(lineage)
         behind = next((x for x in candidates if x.last == before), None)
         if not candidates:
             self.out.claims[lineage.index] = Claim(self._new())
@@ -332,7 +375,7 @@ class _Assigner:
             self._leave_open(lineage, candidates)
 
     def _thief(self, lineage: Lineage, dry: bool) -> None:
-        candidates = self._candidates(bare_too=True)
+        candidates = self._candidates(lineage)
         if not candidates and lineage.doubtful:
             self._merge(lineage, dry)
             return
@@ -403,7 +446,7 @@ class _Assigner:
         if lineage.index == 0:
             self.out.claims[lineage.index] = Claim(self._new())
             return
-        candidates = self._candidates(bare_too=True)
+        candidates = self._candidates(lineage)
         from_the_middle = self.lineages[0].birth is not Birth.RESET
         over = [x for x in candidates if self._surely_over(x)]
         alone = self.out.envs == 1 and bool(candidates)
