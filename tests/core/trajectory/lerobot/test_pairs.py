@@ -242,7 +242,24 @@ def test_h21_the_finishing_slot_keeps_expert_flag_and_success(masked: bool) -> N
     assert recorded(episode, "is_success") == [True, True]
 
 
-def test_h18_a_chunk_with_no_executed_slot_ends_the_episode() -> None:
+def test_24_a_policy_that_is_the_expert_is_recorded_slot_by_slot() -> None:
+    made = accumulator()
+    made.append(
+        **chunk(
+            [observation(1), observation(2)],
+            [[1.0, 2.0]],
+            observation(0.0),
+            terminated=[(0, 1)],
+            expert=[[9.0, 8.0]],
+            flags=[[False, True]],
+        )
+    )
+    (episode,) = made.drain()
+    assert recorded(episode, "actions") == [1, 8]
+    assert recorded(episode, "intervene_flag") == [False, True]
+
+
+def test_h18_m2_a_chunk_with_no_executed_slot_ends_the_episode() -> None:
     made = accumulator()
     nothing = [[False, False]]
     made.append(
@@ -257,7 +274,7 @@ def test_h18_a_chunk_with_no_executed_slot_ends_the_episode() -> None:
             mask=nothing,
         )
     )
-    (episode,) = made.drain()  # M2
+    (episode,) = made.drain()
     assert recorded(episode, "state") == [0, 1]
     assert recorded(episode, "done") == [False, True]
     assert recorded(episode, "is_success") == [True, True]
@@ -274,8 +291,8 @@ def test_h18_a_chunk_with_no_executed_slot_ends_the_episode() -> None:
 
 
 @pytest.mark.parametrize("mask", [[True, False, True], [False, True, True]])
-def test_h19_a_mask_with_a_hole_is_refused(mask: list[bool]) -> None:
-    made = accumulator(slots=3)  # M3
+def test_h19_m3_a_mask_with_a_hole_is_refused(mask: list[bool]) -> None:
+    made = accumulator(slots=3)
     data = chunk(
         [observation(0), observation(1), observation(2)], [[0.0, 1.0, 2.0]], mask=[mask]
     )

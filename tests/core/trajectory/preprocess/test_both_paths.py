@@ -253,6 +253,49 @@ def pipeline(run: Run, **algorithm: Any) -> list[tuple[str, dict[str, Any]]]:
     return got
 
 
+TINY = Run(
+    **{
+        **vars(RUN),
+        "envs_per_source": 1,
+        "env_ranks": 1,
+        "actors": 1,
+        "epochs": 1,
+        "chunks": 1,
+        "slots": 1,
+        "adv_type": "gae",
+        "auto_reset": True,
+        "normalized": False,
+    }
+)
+
+
+def test_16_one_source_and_one_actor() -> None:
+    ((key, item),) = pipeline(TINY)
+    assert key == "0_0_pipeline_actor"
+    fields = {"actions", "advantages", "dones", "prev_logprobs", "prev_values"}
+    assert fields | {"returns", "rewards"} <= set(item)
+    assert all(len(value) == 1 for value in item.values())
+    assert item["advantages"].shape == item["returns"].shape
+
+
+def test_17_nothing_goes_out_before_all_sources_are_there() -> None:
+    run = Run(**{**vars(TINY), "env_ranks": 2, "actors": 2})
+    collector = run.collector(pipeline=True)
+    *first, last = run.parts()
+    assert not [pair for part in first for pair in collector.collect(part, None)]
+    got = list(collector.collect(last, None))
+    assert {key for key, _ in got} == {"0_0_pipeline_actor", "1_1_pipeline_actor"}
+    assert all("advantages" in item for _, item in got)
+
+
+def test_18_every_epoch_goes_out_alone() -> None:
+    run = Run(**{**vars(TINY), "epochs": 2})
+    collector = run.collector(pipeline=True)
+    counts = [len(list(collector.collect(part, None))) for part in run.parts()]
+    assert counts == [0, 1, 0, 1]
+    assert not collector.pending()
+
+
 def test_grpo_in_the_pipeline_groups_environments_of_one_source() -> None:
     rows = by_row([item for _, item in pipeline(RUN, normalize_advantages=False)])
     # Rows of the first source's first chunk: groups (0, 1) and (2, 3).
