@@ -74,7 +74,8 @@ def line_of(
 ) -> Line:
     """One component of a field, flattened, at these native steps; absent is NaN."""
     values, valid = take(track, rows)
-    flat = values.reshape(len(rows), -1)[:, part].astype(np.float64)
+    width = int(np.prod(values.shape[1:], dtype=np.int64))
+    flat = values.reshape(len(rows), width)[:, part].astype(np.float64)
     flat[~valid] = np.nan
     return Line(label, rows.astype(np.float64), flat, env, style)
 

@@ -22,6 +22,8 @@ ID = "missed-restore"
 SEVERITY: Severity = "error"
 ABOUT = "an environment that went on from another environment's state"
 
+# Where steps are missing, one of these may have left the state that was gone on from.
+INCOMPLETE = 0.5
 _HOW = {
     "scene": "its own snapshot was not restored, so it took what was in the scene",
     "copy": "a snapshot was restored, but it was another environment's",
@@ -38,11 +40,15 @@ def run(context: Context) -> Iterator[Finding]:
             "no step tells where it began",
             "transforms and velocities (record_dynamic_actor_state)",
         )
+    recording = subject.recording
+    whole = recording.complete and not any(
+        problem.severity == "error" for problem in recording.problems
+    )
     for missed in attribution.missed_restores:
-        yield _finding(subject, missed)
+        yield _finding(subject, missed, whole)
 
 
-def _finding(subject: Examined, missed: MissedRestore) -> Finding:
+def _finding(subject: Examined, missed: MissedRestore, whole: bool) -> Finding:
     place, victim = missed.place, missed.victim
     first, last = missed.tainted
     env, other = known(place.env), known(victim.env)
@@ -70,9 +76,10 @@ def _finding(subject: Examined, missed: MissedRestore) -> Finding:
         episode=known(place.episode),
         control_step=known(place.control_step),
         native=(missed.native, last),
-        confidence=missed.confidence,
+        confidence=missed.confidence if whole else min(missed.confidence, INCOMPLETE),
         headline=headline,
-        message=f"{headline}: {_HOW[missed.kind]}",
+        message=f"{headline}: {_HOW[missed.kind]}"
+        + ("" if whole else "; but this recording lacks steps, which may explain it"),
         remedy=(
             "Restore the environment's snapshot before every step and before anything "
             "that reads the scene; check code that overrides the step. Leave the "

@@ -73,9 +73,10 @@ def _finding(
     what = fields[0]
     if len(fields) > 1:
         what += f" and {counted(len(fields) - 1, 'more field')}"
+    if env is not None:
+        what += f" of env {env}"
     verb = "are" if len(fields) > 1 else "is"
-    whose = "" if env is None else f" of env {env}"
-    headline = f"{what} {verb} not finite{whose} from {subject.where(first)}"
+    headline = f"{what} {verb} not finite from {subject.where(first)} on"
     return Finding(
         id=ID,
         severity=SEVERITY,
@@ -87,7 +88,7 @@ def _finding(
         value=shown,
         headline=headline,
         message=(
-            f"{headline}: {shown} in native step {first}, and not finite in "
+            f"{headline}: {shown} in native step {first}, and so in "
             f"{counted(len(rows), 'native step')} of this episode"
         ),
         remedy=(

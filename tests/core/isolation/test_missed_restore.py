@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from isoscope.core.recording.model import Problem
 from tests.core.isolation.worlds import (
     World,
     examine,
@@ -76,6 +77,14 @@ def test_one_and_several(missed: set[tuple[int, int]]) -> None:
     assert {(f.env, f.control_step) for f in seen} == missed
     for finding in seen:
         assert finding.other_env == (finding.env - 1) % 4
+
+
+def test_it_is_doubtful_where_steps_are_missing() -> None:
+    recording = _run({(2, 5)}).recording()
+    recording.problems.append(Problem("event is missing", "/events/9", 1, "error"))
+    (finding,) = found(recording, "missed-restore")
+    assert finding.confidence == 0.5
+    assert "lacks steps" in finding.message
 
 
 def test_what_it_takes_to_run_is_told() -> None:
