@@ -166,15 +166,33 @@ def cut(
 
 
 def apply_fixed(found: list[Lineage], owned: Ownership, places: dict[int, int]) -> None:
-    """Environments by their place in a fixed order."""
-    for lineage, claim in zip(found, owned.claims, strict=True):
-        place = places.get(lineage.start)
-        if place is None or owned.merged[lineage.index] >= 0:
+    """Environments by their place in a fixed order.
+
+    A lineage without a turn in it goes with the others of its environment.
+    """
+    claims = owned.claims
+    place_of = {
+        x.index: places[x.start]
+        for x in found
+        if x.start in places and owned.merged[x.index] < 0
+    }
+    by_env: dict[int, set[int]] = {}
+    for index, place in place_of.items():
+        by_env.setdefault(claims[index].env, set()).add(place)
+    for lineage, claim in zip(found, claims.copy(), strict=True):
+        if owned.merged[lineage.index] >= 0:
             continue
-        sure = claim.confidence if claim.linked else BY_ORDER
-        owned.claims[lineage.index] = replace(
-            claim, env=owned.envs + place, linked=True, confidence=sure
-        )
+        common = by_env.get(claim.env, set())
+        place_or_none = place_of.get(lineage.index)
+        if place_or_none is None and len(common) == 1:
+            (place_or_none,) = common
+        if place_or_none is not None:
+            claims[lineage.index] = replace(
+                claim,
+                env=owned.envs + place_or_none,
+                linked=True,
+                confidence=claim.confidence if claim.linked else BY_ORDER,
+            )
 
 
 def apply_rounds(
