@@ -412,8 +412,7 @@ class RaggedTrack:
     ) -> None:
         """Append rows at once: flat values, a length per row, its shape (else 1-D)."""
         ids = [
-            self.shape_id(s)
-            for s in (shapes or [(int(length),) for length in lengths])
+            self.shape_id(s) for s in (shapes or [(int(length),) for length in lengths])
         ]
         base = len(self._values)
         self._values.append(values)
