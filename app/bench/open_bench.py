@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from isoscope.core.recording.model import Recording
 
-LOOPS = 2  # passes of the plain loop
-PER_GAP = 2  # rounds of ours before, between and after them
+LOOPS = 5  # passes of the plain loop, some 45 s each
+PER_GAP = 1  # rounds of ours before, between and after them
 PEAKS = 3  # processes whose memory is watched
 SLOW_EVENTS = 1500  # of the file that h5py has to read event by event
 SLOW_ROUNDS = 5
