@@ -172,7 +172,8 @@ def _points(scale: _Scale, line: Line) -> list[str]:
 
 
 def _shape(x: float, y: float, env: int) -> str:
-    shape = SHAPES[env % len(SHAPES)]
+    # Environments of one colour differ in shape.
+    shape = SHAPES[(env + env // COLOURS) % len(SHAPES)]
     if shape == "square":
         return (
             f'<rect class="dot" x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6"/>'
