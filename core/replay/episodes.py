@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.isolation.bare_steps import given_up
 from isoscope.core.recording.model import StepKind
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def episodes_of(examined: Examined) -> dict[int, list[Episode]]:
     if np.isin(labels.kind, (StepKind.SUBSTEP, StepKind.RESET)).any():
         # Among steps of environments, free ones are nobody's.
         of_somebody &= labels.kind != StepKind.FREE
+        of_somebody[given_up(examined)] = False
     known = np.flatnonzero(of_somebody)
     if not len(known):
         return {}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.isolation.bare_steps import given_up
 from isoscope.core.isolation.context import runs
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.words import natives
@@ -14,9 +15,8 @@ from isoscope.core.recording.model import StepKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isoscope.core.isolation.context import Context, Examined
+    from isoscope.core.isolation.context import Context
     from isoscope.core.isolation.findings import Severity
-    from isoscope.core.recording.tracks import Array
 
 ID = "free-scene"
 SEVERITY: Severity = "note"
@@ -51,21 +51,3 @@ def run(context: Context) -> Iterator[Finding]:
             ),
             evidence={"rows": last - first + 1},
         )
-
-
-def given_up(subject: Examined) -> Array:
-    """int64 [n]: steps that followed at once on somebody's and were given up again.
-
-    Those that are no whole number of control steps, or else the environment may have
-    taken them itself, and gone back.
-    """
-    count = subject.attribution.substeps
-    found = [np.zeros(0, np.int64)]
-    for rewind in subject.attribution.rewinds:
-        rows = np.arange(rewind.to_native + 1, rewind.left_native + 1)
-        whole = count is None or len(rows) % count == 0
-        if rewind.to_native < 0 or whole or not len(rows):
-            continue
-        if (subject.attribution.parent[rows] == rows - 1).all():
-            found.append(rows)
-    return np.concatenate(found)

@@ -170,6 +170,20 @@ def test_gravity_that_is_other_from_the_beginning_shows_in_the_twin_only() -> No
     assert finding.field == "gravity"
 
 
+def test_bare_steps_between_the_turns_are_no_departure() -> None:
+    world = World()
+    for env in range(3):
+        world.reset(env, 0.3 * env)
+    for k in range(1, 13):
+        for env in range(3):
+            if (env, k) == (1, 6):
+                world.native(0.02, 0.5)
+            world.step(env, push_of(env, k))
+    assert found(world, "free-scene")
+    for twin in range(3):
+        assert found(world, "hidden-leak", _run([twin])) == []
+
+
 def test_equal_starts_are_told_apart_by_what_follows() -> None:
     def run(envs: list[int], leak: int | None = None) -> World:
         world = World()
