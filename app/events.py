@@ -9,6 +9,7 @@ import numpy as np
 from isoscope.core.recording.model import StepKind
 from isoscope.core.timeline.extras import extras_of
 from isoscope.core.timeline.lanes import timeline_of
+from isoscope.core.timeline.model import TimelineExtras
 
 if TYPE_CHECKING:
     from isoscope.core.analysis import Analysis
@@ -26,7 +27,10 @@ def event_rows(document: Document) -> list[int]:
     own.
     """
     bookmarks = [(mark.row, mark.name) for mark in document.bookmarks]
-    extras = None if document.analysis is None else extras_of(document.analysis)
+    extras = None
+    if document.analysis is not None:
+        # The marks alone: no lane of an environment is made for them.
+        extras = TimelineExtras(findings=extras_of(document.analysis).findings)
     found = timeline_of(document.recording, extras, bookmarks).events.rows
     rows = set(found.tolist())
     for actor in document.recording.actors:
@@ -77,9 +81,7 @@ def _grouped(analysis: Analysis, focus: int | None) -> Array:
     """Rows by environment, ascending within each: of one environment, or of all."""
     if focus is not None:
         return analysis.rows_of(focus)
-    env = analysis.labels.env
-    order = np.argsort(env, kind="stable")
-    return order[env[order] >= 0]
+    return analysis.by_environment
 
 
 def _columns(analysis: Analysis, rows: Array) -> tuple[Array, Array, Array]:

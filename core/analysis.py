@@ -91,15 +91,20 @@ class Analysis:
         return self.audit.findings if self.audit is not None else []
 
     @cached_property
-    def _own(self) -> dict[int, Int64Array]:
+    def by_environment(self) -> Int64Array:
+        """int64 [n]: rows whose environment is known, by it, ascending within each."""
         env = self.labels.env
         # int16 sorts in linear time; more environments than that are sorted as they are
         small = env.astype(np.int16) if len(env) and env.max() < 2**15 else env
         order = np.argsort(small, kind="stable").astype(np.int64)
-        grouped = env[order]
-        cuts = np.flatnonzero(np.diff(grouped)) + 1
-        parts = np.split(order, cuts) if len(order) else []
-        return {int(env[rows[0]]): rows for rows in parts if env[rows[0]] >= 0}
+        return np.asarray(order[env[order] >= 0])
+
+    @cached_property
+    def _own(self) -> dict[int, Int64Array]:
+        rows = self.by_environment
+        env = self.labels.env[rows]
+        parts = np.split(rows, np.flatnonzero(np.diff(env)) + 1) if len(rows) else []
+        return {int(self.labels.env[part[0]]): part for part in parts}
 
     @cached_property
     def environments(self) -> tuple[int, ...]:

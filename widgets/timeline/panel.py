@@ -203,7 +203,7 @@ class TimelinePanel(Panel):
             change(other.progress_changed, self._on_progress)
             change(other.phase_changed, self._on_phase)
             change(other.bookmarks_changed, self.rebuild)
-            change(other.analysed, self.rebuild)
+            change(other.analysed, self._analysed)
             change(other.hidden_envs_changed, self._show_environments)
         self.canvas.set_pointing(Pointing())
         self._on_axis()
@@ -215,6 +215,9 @@ class TimelinePanel(Panel):
             self.canvas.set_scroll(kept[1])
             view = self.canvas.view
             self.canvas.set_view(kept[0].resized(view.width, view.rows))
+
+    def _analysed(self) -> None:
+        self._grow.start()  # after the others have had their turn
 
     def _on_grown(self, _rows: int) -> None:
         if not self._grow.isActive():
