@@ -23,6 +23,7 @@ from isoscope.core.attribution.result import (
     Attribution,
     Jump,
     MissedRestore,
+    Place,
     Reason,
     RewindSeen,
     Seen,
@@ -34,6 +35,7 @@ from isoscope.core.recording.model import Labels, StepKind
 if TYPE_CHECKING:
     from isoscope.core.attribution.attributor import Attributor
     from isoscope.core.attribution.labels import GivenLabels
+    from isoscope.core.attribution.lineages import Lineage
     from isoscope.core.recording.tracks import Array
 
 # Share of steps without a parent above which the predictor has the wrong idea.
@@ -237,7 +239,7 @@ def _evidence(
                     lineage.start,
                     result.place(lineage.start),
                     claim.linked,
-                    result.place(victim),
+                    _victim(result, settled, episodes, lineage),
                     victim,
                     lasts[claim.orphan] if claim.orphan >= 0 else -1,
                     (lineage.start, lineage.last),
@@ -261,6 +263,17 @@ def _evidence(
                 )
             )
     result.rewinds.sort(key=lambda r: r.native)
+
+
+def _victim(
+    result: Attribution, settled: Settled, episodes: Episodes, lineage: Lineage
+) -> Place:
+    """Whose state a lineage took."""
+    if lineage.parent_row >= 0:
+        return result.place(lineage.parent_row)
+    # An unrecorded state: its owner is whoever goes on from it, too.
+    home = settled.lineage_of_segment[lineage.parent]
+    return Place(episodes.env[home], episodes.episode[home], episodes.done[home])
 
 
 def _scene_time(result: Attribution, row: int) -> float:

@@ -151,7 +151,8 @@ def cut(
         whole = [*found, *extra][home]
         index = len(found) + len(extra)
         parent = chains.parent_of[row]
-        extra.append(Lineage(index, Birth.THIEF, row, whole.last, [], parent))
+        segment = chains.segment_of[parent]
+        extra.append(Lineage(index, Birth.THIEF, row, whole.last, [], parent, segment))
         mine = np.flatnonzero(rows == home)
         rows[mine[mine >= row]] = index
         whole.last = parent

@@ -72,7 +72,10 @@ class Lineage:
     segments
         In order of their first rows, given-up branches included.
     parent_row
-        The row whose end it took (THIEF, COPY), else -1.
+        The row whose end it took (THIEF, COPY); -1 if that is not recorded, and for
+        other births.
+    parent
+        The segment of that state (THIEF, COPY), else -1.
     doubtful
         A THIEF that may be its victim's own branch, given up by a rewind.
     heir
@@ -85,6 +88,7 @@ class Lineage:
     last: int
     segments: list[int]
     parent_row: int = -1
+    parent: int = -1
     doubtful: bool = False
     heir: int = -1
     rewinds: list[Rewind] = field(default_factory=list)
@@ -112,10 +116,12 @@ def lineages(chains: Chains) -> tuple[list[Lineage], list[int]]:
         birth = builder.birth[segment.index]
         if birth is None:
             continue
-        lineage = builder.trace(segment, birth, len(found))
+        found.append(builder.trace(segment, birth))
+    found.sort(key=lambda x: x.start)
+    for number, lineage in enumerate(found):
+        lineage.index = number
         for index in lineage.segments:
-            lineage_of[index] = lineage.index
-        found.append(lineage)
+            lineage_of[index] = number
     return found, lineage_of
 
 
@@ -160,7 +166,10 @@ class _Builder:
         self.goes_on[segment.index] = owner.index
         self.last[segment.index] = self.last[owner.index]
 
-    def trace(self, head: Segment, birth: Birth, index: int) -> Lineage:
+    def _has_rows(self, index: int) -> bool:
+        return self.segments[index].tip >= self.segments[index].start
+
+    def trace(self, head: Segment, birth: Birth) -> Lineage:
         """Follow a lineage from its first segment."""
         path: list[int] = []
         rewinds: list[Rewind] = []
@@ -179,14 +188,19 @@ class _Builder:
                 here = onward
         path.sort(key=lambda s: (self.segments[s].start, self.segments[s].tip))
         rewinds.sort(key=lambda r: r.row)
-        parent_row = head.parent_row if birth in (Birth.THIEF, Birth.COPY) else -1
+        taken = birth in (Birth.THIEF, Birth.COPY)
+        parent_row = head.parent_row if taken else -1
+        parent = head.parent if taken else -1
+        # One that begins in an unrecorded state begins with the first row from there.
+        rows = [self.segments[s].start for s in path if self._has_rows(s)]
         return Lineage(
-            index,
+            -1,
             birth,
-            head.start,
+            rows[0] if rows else head.start,
             self.last[head.index],
             path,
             parent_row,
+            parent,
             head.index in self.doubtful,
             self.doubtful.get(head.index, -1),
             rewinds,

@@ -387,7 +387,7 @@ class _Assigner:
 
     def _merge(self, lineage: Lineage, dry: bool) -> None:
         """A doubtful thief that nobody misses: its victim went back on purpose."""
-        home = self.lineage_of[self.chains.segment_of[lineage.parent_row]]
+        home = self.lineage_of[lineage.parent]
         while self.out.merged[home] >= 0:
             home = self.out.merged[home]
         self.out.merged[lineage.index] = home
@@ -399,6 +399,7 @@ class _Assigner:
             *lineage.rewinds,
             Rewind(lineage.heir, lineage.last, lineage.parent_row),
         ]
+        victim.start = min(victim.start, lineage.start)
         victim.rewinds.sort(key=lambda r: r.row)
         segments = self.chains.segments
         victim.segments = sorted(

@@ -65,7 +65,8 @@ class MissedRestore:
     victim
         Whose state it took: which environment, and up to where it had got.
     victim_native
-        The native step that left that state in the scene.
+        The native step that left that state in the scene; -1 where that is from before
+        the recording.
     orphan_native
         The environment's own last native step, whose state nothing continued; -1 where
         unknown.

@@ -56,7 +56,8 @@ class Segment:
     parent
         The segment of that row, or -1. For a POOL any one of the possible ones.
     at_once
-        Whether it begins right behind `parent_row`, so without a restore between.
+        Whether it begins right behind `parent_row`, so without a restore between; or,
+        from an unrecorded state, with the recording's first row.
     children
         The segments that continue its tip, in the order of their first rows.
     pool
@@ -159,6 +160,9 @@ class Chains:
         self.segments.append(unseen)
         unseen.children.append(root)
         segment.origin, segment.parent = Origin.FORK, unseen.index
+        # Whether it was restored or found in the scene: found, if the recording begins
+        # there and somebody else goes on from it, too.
+        segment.at_once = self.before[start] < 0
         self._branch(unseen, -1)
 
     def _branch(self, parent: Segment, parent_row: int) -> None:

@@ -47,6 +47,8 @@ class Settled:
         In order of their first rows; those merged into another have no rows.
     lineage_of_row
         int32 [T]; -1 for rows without a state.
+    lineage_of_segment
+        For each segment of the chains.
     claims
         For each lineage. `Claim.orphan` is the lineage of the same environment before
         it, if there is one.
@@ -66,6 +68,7 @@ class Settled:
 
     lineages: list[Lineage]
     lineage_of_row: Array
+    lineage_of_segment: list[int]
     claims: list[Claim]
     merged: list[int]
     runs: Runs
@@ -128,6 +131,7 @@ def settle(
     return Settled(
         found,
         rows,
+        [k if owned.merged[k] < 0 else owned.merged[k] for k in lineage_of],
         owned.claims,
         owned.merged,
         runs,
