@@ -73,6 +73,14 @@ class AccumulatingOutput(OutputStrategy[PreparedStep]):
         delayed = transition if transition.reward_assign_lengths is not None else None
         if settings.auto_reset:
             self._warn_of_early_cuts(chunk)
+        actions, flags = step.actions, step.intervene_flags
+        if actions is not None and flags is not None and actions.ndim != flags.ndim:
+            self.warn(
+                f"{chunk.key}: actions are {list(actions.shape)} and the policy's "
+                f"intervention flags became {list(flags.shape)}, as in RLinf; flatten "
+                "actions to [B, D] to have both in one shape",
+                chunk.key,
+            )
         return PreparedStep(step, delayed, sum(s.size for s in chunk.env.sources))
 
     def check_with(
