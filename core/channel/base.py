@@ -201,6 +201,10 @@ class Channel(ABC):
         """What is incomplete in the collector, a line each."""
 
     @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """What the collector counted so far, by name."""
+
+    @abstractmethod
     def status(self) -> ChannelStatus:
         """What the channel is doing."""
 

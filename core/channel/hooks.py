@@ -88,6 +88,10 @@ class Collector(ABC):
         """Say what is incomplete, a line each: of these sources, or all of it."""
         return ()
 
+    def summary(self) -> Mapping[str, Any]:
+        """Count what was done so far: plain values by name."""
+        return {}
+
 
 class PassThrough(Collector):
     """Gives every item as it came, into the queue that it was put into."""

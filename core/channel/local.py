@@ -266,6 +266,11 @@ class LocalChannel(Channel):
         with self._putting:
             return tuple(self.collector.waiting(sources))
 
+    def summary(self) -> dict[str, Any]:
+        """What the collector counted so far, by name."""
+        with self._putting:
+            return dict(self.collector.summary())
+
     def status(self) -> ChannelStatus:
         """What the channel is doing."""
         with self._lock:

@@ -74,10 +74,11 @@ class ChannelActor:
             return FAILED, told(error)
 
     def call(self, name: str, *args: Any) -> Reply:
-        """Call something that does not wait: qsize, waiting, close, begin, end."""
+        """Call something that does not wait: counts and ends."""
         calls: dict[str, Callable[..., Any]] = {
             "qsize": self.channel.qsize,
             "waiting": self.channel.waiting,
+            "summary": self.channel.summary,
             "status": self.channel.status,
             "close": self.channel.close,
             "begin": self._begin,

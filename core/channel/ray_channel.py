@@ -183,6 +183,11 @@ class RayChannel(Channel):
         lines: tuple[str, ...] = self._call("waiting", sources)
         return lines
 
+    def summary(self) -> dict[str, Any]:
+        """What the collector counted so far, by name."""
+        counted: dict[str, Any] = self._call("summary")
+        return counted
+
     def status(self) -> ChannelStatus:
         """What the channel is doing."""
         status: ChannelStatus = self._call("status")

@@ -73,10 +73,10 @@ class Intake:
             source = fragment.sources[0]
             if not self._is_done(source.key):
                 self._join(half, fragment)
-            elif self._repeats.note(source.key, half, source.size):
+                continue
+            self._repeated(half, fragment, "came again after the chunk was stored")
+            if self._repeats.note(source.key, half, source.size):
                 refused.append(source.key)
-            else:
-                self._repeated(half, fragment, "came again after the chunk was stored")
         if refused:
             raise self._duplicate(refused)
 
