@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.analysis import Analyser, aligned
 from isoscope.core.recording.model import Actor, Recording
 from isoscope.core.recording.registry import open_source
 from isoscope.core.recording.tracks import Track
@@ -40,6 +41,14 @@ def open_document(path: Path) -> Document:
     source.index()
     document = Document(source, preview)
     document.phase = Phase.READY
+    return document
+
+
+def analysed_document(path: Path) -> Document:
+    """The same with what attribution, audit and alignment found out."""
+    document = open_document(path)
+    recording = document.recording
+    document.analysis = aligned(Analyser(recording).run(), recording)
     return document
 
 

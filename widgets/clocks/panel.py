@@ -63,6 +63,7 @@ class ClocksPanel(Panel):
         self._made_for: Wanted | None = None
         self._shown: list[PlotSpec] = []
         self._stale = True
+        self._row = -1  # where the cursor was last shown
         self._due = QTimer(self)
         self._due.setSingleShot(True)
         self._due.timeout.connect(self.refresh)
@@ -175,7 +176,8 @@ class ClocksPanel(Panel):
         row, span = self.session.clock.row, self.canvas.span
         self.canvas.set_cursor(row, str(row))
         self.table.show_facts(facts_at(document, row))
-        if not (span.is_whole or span.low <= row <= span.high):
+        moved, self._row = row != self._row, row
+        if moved and not (span.is_whole or span.low <= row <= span.high):
             # Turn the page, so that the cursor has most of it before it.
             ahead = 0.1 if row > span.high else 0.9
             self.show_span(span.moved(row - span.low - span.width * ahead))

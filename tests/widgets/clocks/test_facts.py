@@ -1,0 +1,130 @@
+"""Every clock and number of a native step, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from isoscope.widgets.clocks.facts import facts_at
+from isoscope.widgets.clocks.plots import as_many_as_fit, clock_plots
+from tests.widgets.opened import analysed_document, open_document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MISSED = "shared_cartpole_missed_restore.h5"
+
+
+@pytest.fixture
+def missed(recordings: Path):
+    return analysed_document(recordings / MISSED)
+
+
+def said(document, row: int) -> dict[str, str]:
+    return {fact.name: fact.value for fact in facts_at(document, row)}
+
+
+def test_all_clocks_and_indices_of_a_step(missed) -> None:
+    facts = said(missed, 31)
+    assert facts["native step"] == "31 of 125"
+    assert facts["recording time"] == "0.60002 s"
+    assert facts["scene time"] == "0.32001 s"
+    assert facts["control time"] == "0.32000 s"
+    assert facts["wall time"] == "not recorded"
+    assert facts["environment"] == "env 0"
+    assert (facts["episode"], facts["control step"]) == ("1", "8")
+    assert facts["substep"] == "1 of 2"
+    assert facts["goes on from"] == "native 30"
+    assert facts["clocks run"] == "native 0 to 31"
+    assert facts["until"] == "a missed restore"
+
+
+def test_the_reset_s_own_step_is_an_offset_and_no_drift(missed) -> None:
+    facts = said(missed, 31)
+    assert facts["scene clock"] == "0.04 s a control step"
+    assert facts["its offset"] == "1e-05 s"
+    assert facts["jitter"] == "0 s"
+
+
+def test_a_foreign_state_stands_out(missed) -> None:
+    (fact,) = [f for f in facts_at(missed, 34) if f.name == "goes on from"]
+    assert fact.value == "native 33, env 1"
+    assert fact.tone == "error"
+
+
+def test_a_reset_has_no_substep(missed) -> None:
+    facts = said(missed, 0)
+    assert facts["control step"] == "0, the reset"
+    assert facts["substep"] == "—"
+    assert facts["goes on from"] == "the reset"
+    assert "residual" not in facts
+
+
+def test_what_is_unknown_says_so_and_is_never_a_number(recordings: Path) -> None:
+    facts = said(analysed_document(recordings / "no_state.h5"), 2)
+    assert facts["scene time"] == "unknown"
+    assert facts["control time"] == "unknown"
+    assert facts["environment"] == "unknown"
+    assert facts["goes on from"] == "unknown"
+    assert facts["why unknown"] == "no step tells where it began"
+    assert "confidence" not in facts
+
+
+def test_without_a_reset_the_scene_s_time_is_relative(recordings: Path) -> None:
+    facts = said(analysed_document(recordings / "restore_twice.h5"), 15)
+    assert facts["scene time"] == "began + 0.02000 s"
+    assert facts["its offset"].endswith("(relative)")
+
+
+def test_before_any_analysis_only_the_file_speaks(recordings: Path) -> None:
+    facts = said(open_document(recordings / MISSED), 3)
+    assert facts["recording time"] == "0.04002 s"
+    assert "environment" not in facts
+    assert facts_at(open_document(recordings / MISSED), 500) == []
+
+
+def test_the_plots_are_the_clocks_the_control_time_the_residual(missed) -> None:
+    plots = clock_plots(missed)
+    assert [plot.actor for plot in plots] == ["clocks", "control time", "residual"]
+    assert [c.name for c in plots[0].curves] == ["recording", "scene", "env 0", "env 1"]
+    control = {c.name: c for c in plots[1].curves}
+    assert control["env 0"].rows.at(33) == pytest.approx(0.32)
+    line = control["env 0"].decimator.window(0, 126, 4000)
+    assert line.values[30:36] == pytest.approx([0.3, 0.32, 0.32, 0.32, 0.34, 0.36])
+    residual = plots[2].curves[0]
+    assert residual.rows.at(0) is None
+    assert residual.rows.at(34) == -15  # exactly 0 stands at the floor
+    assert plots[2].note == "0 stands at -15"
+
+
+def test_the_scene_s_line_goes_back_at_every_restore(missed) -> None:
+    scene = clock_plots(missed)[0].curves[1]
+    line = scene.decimator.window(0, 126, 4000)
+    back = [
+        int(r)
+        for r, d in zip(line.rows[1:], line.values[1:] - line.values[:-1], strict=True)
+        if d < 0
+    ]
+    assert back[:3] == [4, 8, 12]
+
+
+def test_few_fit_where_it_is_low(missed) -> None:
+    plots = clock_plots(missed)
+    assert len(as_many_as_fit(plots, 60)) == 1
+    assert len(as_many_as_fit(plots, 200)) == 2
+    assert len(as_many_as_fit(plots, 2000)) == 3
+
+
+def test_who_is_looked_at_is_drawn_last_and_the_others_pale(missed) -> None:
+    missed.focus = 0
+    curves = clock_plots(missed)[1].curves
+    assert [(c.name, c.pale) for c in curves] == [("env 1", True), ("env 0", False)]
+    missed.set_hidden_envs({1})
+    assert [c.name for c in clock_plots(missed)[1].curves] == ["env 0"]
+
+
+def test_without_a_known_reset_a_relative_line_still_goes_back(recordings: Path):
+    document = analysed_document(recordings / "restore_twice.h5")
+    names = [c.name for c in clock_plots(document)[0].curves]
+    assert names == ["recording", "scene, rel."]
