@@ -169,8 +169,7 @@ class TrajectoryCollector(Collector):
         with self._lock:
             intake, store = self._running()
             intake.take_all_joined()
-            outputs = self._go_on(intake, store)
-            return [*outputs, *store.let_out_all()]
+            return self._go_on(intake, store, store.let_out_all())
 
     def discard(self, key: TrajectoryKey) -> bool:
         """Forget a chunk whose scope hasn't gone out; it can be sent anew.
@@ -227,8 +226,13 @@ class TrajectoryCollector(Collector):
             )
         return self._set_up
 
-    def _go_on(self, intake: Intake, store: ChunkStore) -> Iterable[Emitted]:
-        """Store what is ready until something fails."""
+    def _go_on(
+        self,
+        intake: Intake,
+        store: ChunkStore,
+        then: Iterable[list[Emitted]] = (),
+    ) -> Iterable[Emitted]:
+        """Store what is ready, let out what that completes, until something fails."""
         outputs: list[Emitted] = []
         try:
             while intake.ready:
@@ -239,7 +243,10 @@ class TrajectoryCollector(Collector):
                     intake.failed(chunk.key, problem)
                     raise
                 intake.stored(chunk.key)
-                outputs += store.let_out_after(chunk.key)
+                for more in store.let_out_after(chunk.key):
+                    outputs += more
+            for more in then:
+                outputs += more
         except Exception as problem:
             if not outputs:
                 raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.core.trajectory.errors import TrajectoryValueError
+from isoscope.core.trajectory.errors import TrajectoryError, TrajectoryValueError
 from isoscope.core.trajectory.events import EventStream, Stage
 from isoscope.core.trajectory.joiner import ChunkJoiner, JoinedChunk, half_of
 from isoscope.core.trajectory.repeats import Repeats
@@ -81,16 +81,13 @@ class Intake:
             raise self._duplicate(refused)
 
     def take_all_joined(self) -> None:
-        """Make every chunk ready whose halves are both there, tried before or not.
-
-        Raises
-        ------
-        TrajectoryValueError
-            If the boundary of one of them is wrong.
-        """
+        """Make every chunk ready whose halves are both there, tried before or not."""
         for key in sorted(self.joiner.halves):
-            for chunk in self.joiner.joined(key):
-                self.ready[key] = chunk
+            try:
+                for chunk in self.joiner.joined(key):
+                    self.ready[key] = chunk
+            except TrajectoryError as problem:
+                self.failed(key, problem)  # its boundary is wrong; the others go on
 
     def stored(self, key: TrajectoryKey) -> None:
         """Forget a chunk's halves; it is stored."""

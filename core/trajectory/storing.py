@@ -13,7 +13,7 @@ from isoscope.core.trajectory.events import EventStream, Stage
 from isoscope.core.trajectory.scopes import ScopeLedger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from isoscope.core.trajectory.joiner import JoinedChunk
     from isoscope.core.trajectory.keys import TrajectoryKey
@@ -113,19 +113,20 @@ class ChunkStore:
             self.ledger.take_back(scope, key)
         return held
 
-    def let_out_after(self, key: TrajectoryKey) -> list[Emitted]:
-        """The items of a complete scope that had to wait for this chunk's to go out."""
-        scope = self.output.scope_of(key)
-        if not self.output.flushes_in_order or not self.ledger.went_out(scope):
-            return []
-        following = self.ledger.later(scope)
-        return [] if following is None else self._let_out(following)
+    def let_out_after(self, key: TrajectoryKey) -> Iterator[list[Emitted]]:
+        """Let complete scopes out that had to wait for this chunk's, one by one."""
+        if not self.output.flushes_in_order:
+            return
+        scope: Scope | None = self.output.scope_of(key)
+        while scope is not None and self.ledger.went_out(scope):
+            scope = self.ledger.later(scope)
+            if scope is not None:
+                yield self._let_out(scope)
 
-    def let_out_all(self) -> list[Emitted]:
-        """The items of all complete scopes that are still here."""
-        return [
-            item for scope in sorted(self.ledger.open) for item in self._let_out(scope)
-        ]
+    def let_out_all(self) -> Iterator[list[Emitted]]:
+        """Let all complete scopes out that are still here, one by one."""
+        for scope in sorted(self.ledger.open):
+            yield self._let_out(scope)
 
     def _let_out(self, scope: Scope) -> list[Emitted]:
         there, output = self.ledger.open[scope], self.output
