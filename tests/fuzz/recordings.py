@@ -141,6 +141,13 @@ def _child(path: Path, content: bytes, pipe: int) -> None:
     try:
         verdict = judge(path, content)
         verdict.seconds = time.monotonic() - started
+        if verdict.seconds > TIME_LIMIT_S:
+            # Once more, with nothing kept: it may have been the machine that was busy.
+            os.environ["ISOSCOPE_CACHE_DIR"] = str(path.parent / "cache" / "again")
+            started = time.monotonic()
+            again = judge(path, content)
+            verdict.seconds = min(verdict.seconds, time.monotonic() - started)
+            verdict.wrong += again.wrong
         os.write(pipe, msgspec.msgpack.encode(verdict) + b"\n\n")
         if verdict.outcome.startswith("recording"):
             # From here on h5py may crash on the mutant: that is not our failure.

@@ -158,20 +158,15 @@ class EventFile:
         """Open it in another process, in the first mode that works."""
         self.problems.clear()
         self.writer = state.writer
-        for mode in _modes(state, sound=not library):
-            if self._deaths.hangs and mode != "salvage":
-                continue  # once is enough
-            try:
-                self._apart = self._child(mode, listing=True)
-            except ApartError as error:
-                library = library or str(error)
-                continue
-            self._mode = mode
-            break
-        if self._apart is None:
+        try:
+            self._apart = self._child(_modes(state, sound=not library), listing=True)
+        except ApartError as error:
+            problem = state.problem(library or str(error))
             raise ReadError(
-                "opening", self.path, state.problem(library), remedy=state.remedy()
-            )
+                "opening", self.path, problem, remedy=state.remedy()
+            ) from None
+        self._mode = self._apart.mode
+        library = library or self._apart.refused
         if state.writer is not None:
             what = f"{state.writer} is still writing it: read as far as it is written"
             self.problems.append(Problem(what))
@@ -182,8 +177,8 @@ class EventFile:
         self._numbers = np.array(self._apart.numbers, np.int64)
         self.count = len(self._numbers)
 
-    def _child(self, mode: str, *, listing: bool = False) -> Apart:
-        return Apart(self.path, mode, self._deaths, self._descriptor, listing)
+    def _child(self, modes: list[str], *, listing: bool = False) -> Apart:
+        return Apart(self.path, modes, self._deaths, self._descriptor, listing)
 
     def _tell_list(self, told: list[tuple[str, str, int]]) -> None:
         for message, where, count in told:
@@ -274,7 +269,7 @@ class EventFile:
             pass
         try:
             if self._single is None:
-                self._single = self._child(self._mode)
+                self._single = self._child([self._mode])
             for _, event, told in self._single.read([number]):
                 _pass_on(told, tell)
                 return event
@@ -315,7 +310,7 @@ class EventFile:
         """
         try:
             if self._apart is None:
-                self._apart = self._child(self._mode)
+                self._apart = self._child([self._mode])
             for number, event, told in self._apart.read(numbers, cancelled):
                 _pass_on(told, tell)
                 yield number, event

@@ -23,6 +23,7 @@ import numpy as np
 from h5py import h5, h5a, h5d, h5g, h5l, h5o, h5s, h5t
 
 from isoscope.core.errors import one_line
+from isoscope.core.recording.superdex.chunks import short_chunk
 from isoscope.core.recording.superdex.events import Event
 from isoscope.core.recording.superdex.values import plain_name, storable
 
@@ -324,6 +325,9 @@ class _Walk:
             if value.size:
                 dataset.read(h5s.ALL, h5s.ALL, value, _in_memory(dtype))
             return value
+        if layout == h5d.CHUNKED and (short := short_chunk(dataset, kind.get_size())):
+            self.lost(f"dataset can't be read: {short}", where)
+            return None
         return h5py.Dataset(dataset)[()]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import h5py
+import numpy as np
 import pytest
 
 from isoscope.core.recording.registry import load, open_source
@@ -33,7 +34,7 @@ RECORDINGS = Path(__file__).parents[2] / "data" / "recordings"
 def apart(
     path: Path, mode: str, descriptor: int, deaths: Deaths | None = None
 ) -> Apart:
-    return Apart(path, mode, deaths or Deaths(), descriptor)
+    return Apart(path, [mode], deaths or Deaths(), descriptor)
 
 
 @pytest.fixture
@@ -142,7 +143,14 @@ def test_what_never_comes_back_is_passed_over(looping: Path) -> None:
 
 def test_what_crashes_the_library_is_passed_over(tmp_path: Path) -> None:
     """A chunk that is shorter than its own checksum is read out of bounds."""
-    path = made.recording(tmp_path / "run.h5", steps=6, decorate=made.packed)
+
+    def decorate(actor: h5py.Group, number: int) -> None:
+        data = np.arange(200.0) * number
+        actor.create_dataset(
+            "sum", data=data, chunks=(64,), fletcher32=True, compression="lzf"
+        )
+
+    path = made.recording(tmp_path / "run.h5", steps=6, decorate=decorate)
     content = bytearray(path.read_bytes())
     with h5py.File(path) as file:
         dataset = file[f"events/4/actors/{made.HANDLE}/sum"]
@@ -203,6 +211,15 @@ def test_a_mode_that_does_not_work_says_why(path: Path, descriptor: int) -> None
     with pytest.raises(ApartError, match="truncated file") as caught:
         apart(path, "plain", descriptor)
     assert "/proc" not in str(caught.value)
+
+
+def test_the_first_way_that_works_is_kept_to(path: Path, descriptor: int) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+    reader = Apart(path, ["plain", "overlay", "salvage"], Deaths(), descriptor)
+    assert reader.mode in ("overlay", "salvage")
+    assert "truncated file" in reader.refused
+    assert [number for number, _, _ in reader.read([1, 2])] == [1, 2]
+    reader.close()
 
 
 def test_frames_that_are_not_what_they_say_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 
 import h5py
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from isoscope.core.recording import writers
+from isoscope.core.recording.registry import load
+from isoscope.core.recording.superdex.chunks import short_chunk
 from isoscope.core.recording.superdex.diagnosis import condition
 from isoscope.core.recording.superdex.h5walk import (
     NotPlainError,
@@ -115,6 +118,49 @@ def test_names_are_made_printable_and_numbers_strict() -> None:
     assert number_of("10") == 10
     for name in ("", "01", "+1", "1.0", "²", "9" * 30, "-1"):
         assert number_of(name) is None
+
+
+# -- chunks -------------------------------------------------------------------------
+
+
+def test_whole_chunks_are_not_complained_of(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    with h5py.File(path, "w") as file:
+        for options in (
+            {},
+            {"compression": "gzip"},
+            {"compression": "gzip", "shuffle": True, "fletcher32": True},
+            {"compression": "lzf", "fletcher32": True},
+            {"shuffle": True},
+        ):
+            data = file.create_dataset(
+                f"{len(file)}", data=np.arange(1000.0), chunks=(300,), **options
+            )
+            assert short_chunk(data.id, 8) == ""
+        texts = file.create_dataset("texts", data=["a", "bc"] * 9, chunks=(4,))
+        assert short_chunk(texts.id, texts.id.get_type().get_size()) == ""
+        assert (
+            short_chunk(file.create_dataset("none", (9,), "f4", chunks=(3,)).id, 4)
+            == ""
+        )
+
+
+@pytest.mark.parametrize("mask", [0, 1])
+def test_a_chunk_that_is_too_short_is_not_made_up(tmp_path: Path, mask: int) -> None:
+    """The library would fill it with what lies in memory, each time another thing."""
+    path = made.recording(tmp_path / "run.h5", steps=3)
+    short = np.arange(4.0).tobytes()
+    with h5py.File(path, "a") as file:
+        group = file[f"events/2/actors/{made.HANDLE}"]
+        data = group.create_dataset(
+            "x", (100,), "f4", chunks=(100,), compression="gzip"
+        )
+        data.id.write_direct_chunk((0,), short if mask else zlib.compress(short), mask)
+    recording = load(path)
+    assert "x" not in recording.actors[0].fields
+    [problem] = recording.problems
+    assert "chunk gives 32 of 400 bytes" in problem.message
+    assert problem.severity == "error"
 
 
 # -- the list of events -------------------------------------------------------------

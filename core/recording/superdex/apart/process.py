@@ -83,8 +83,8 @@ class Apart:
     ----------
     path
         The file.
-    mode
-        How the child opens it; see :mod:`.child`.
+    modes
+        Ways to open it, see :mod:`.child`; the first one that works is kept to.
     deaths
         What is known of this file; added to.
     descriptor
@@ -93,45 +93,69 @@ class Apart:
     listing
         Whether to list the events; else `numbers` is empty.
 
+    Attributes
+    ----------
+    mode
+        The one that worked.
+    refused
+        Why the first one did not; ``""`` if it did.
+    numbers, told
+        The events, and what is odd about the list of them.
+
     Raises
     ------
     ApartError
-        If it can't be opened so.
+        If it can't be opened in any of these ways.
     """
 
     def __init__(
         self,
         path: Path,
-        mode: str,
+        modes: Sequence[str],
         deaths: Deaths,
         descriptor: int,
         listing: bool = True,
     ) -> None:
         self.path = path
-        self.mode = mode
+        self.mode = ""
+        self.refused = ""
         self._deaths = deaths
         self._descriptor = descriptor
         self._closed = False
         self._child: _Child | None = None
-        opened = self._start(listing)
-        self.numbers = wire.numbers_from_bytes(opened.numbers)
-        self.told = opened.told
+        for mode in modes:
+            if deaths.hangs and mode != "salvage":
+                continue  # once is enough
+            opened = self._start(mode, listing)
+            if opened is not None:
+                self.mode = mode
+                self.numbers = wire.numbers_from_bytes(opened.numbers)
+                self.told = opened.told
+                return
+        self._end()
+        raise ApartError(self.refused or "it can't be opened")
 
-    def _start(self, listing: bool = False) -> wire.Opened:
-        child = self._child = _Child(self._descriptor)
+    def _start(self, mode: str, listing: bool = False) -> wire.Opened | None:
+        """Have a child open the file; None, and `refused`, if it can't."""
+        child = self._child
+        if child is None:
+            child = self._child = _Child(self._descriptor)
         inherited = f"/proc/self/fd/{self._descriptor}"
         path = inherited if os.path.exists(inherited) else os.path.abspath(self.path)
         size = os.fstat(self._descriptor).st_size
         seconds = CPU_S + size / BYTES_A_CPU_S
-        child.send(wire.Open(path, self.mode, listing, seconds, MEMORY_BYTES))
+        child.send(wire.Open(path, mode, listing, seconds, MEMORY_BYTES))
         answer = child.answer(None)
         if isinstance(answer, wire.Opened):
             return answer
-        self._end()
         if isinstance(answer, wire.Failed):
-            raise ApartError(answer.message.replace(inherited, str(self.path)))
-        self._deaths.hangs += child.hung
-        raise ApartError(f"the HDF5 library {child.end()} on opening it")
+            why = answer.message.replace(inherited, str(self.path))
+        else:
+            self._end()
+            self._deaths.hangs += child.hung
+            why = f"the HDF5 library {child.end()} on opening it"
+        self.refused = self.refused or why
+        return None
 
     def read(
         self, numbers: Sequence[int] | Int64Array, cancelled: Cancel | None = None
@@ -155,7 +179,8 @@ class Apart:
                     yield number, None, [(self._deaths.lost[number], _at(number), True)]
                     continue
                 if self._child is None:
-                    self._start()
+                    if self._start(self.mode) is None:
+                        raise ApartError(self.refused)
                     asked = place
                 child = self._child
                 if child is None:  # closed by another thread
