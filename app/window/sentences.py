@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.app.analysing import STOPPED
 from isoscope.core.isolation.sentence import sentence_of as found_out
 from isoscope.core.summary import counted, problem_counts, summarize
 from isoscope.widgets.sentence_bar import Sentence, Tone
@@ -69,8 +70,9 @@ def sentence_of(document: Document, several: bool = False) -> Sentence:
         parts.append(" Finding out whose each step was …")
         buttons.append((CANCEL, "Stop"))
     elif document.analysis_error:
-        parts.append((" Whose each step was is not known: stopped.", True))
-        buttons.append((ANALYSE, "Find out"))
+        ended = "was stopped" if document.analysis_error == STOPPED else "failed"
+        parts.append((f" The analysis {ended}.", True))
+        buttons.append((ANALYSE, "Analyse"))
     return Sentence(tuple(parts), tone, tuple(buttons), progress)
 
 
