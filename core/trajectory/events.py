@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from isoscope.core.trajectory.keys import TrajectoryKey
 
@@ -96,20 +96,16 @@ class Listener:
 
     def __init__(self, stream: EventStream, capacity: int) -> None:
         self._stream = stream
-        self._queue: deque[ChunkEvent] = deque(maxlen=capacity)
         self._taken = 0
-        self._offered = 0
+        # The stream's: it puts events in and counts them.
+        self.queue: deque[ChunkEvent] = deque(maxlen=capacity)
+        self.offered = 0
 
     def __enter__(self) -> Listener:
         return self
 
     def __exit__(self, *problem: object) -> None:
         self.close()
-
-    def offer(self, event: ChunkEvent) -> None:
-        """Put an event in; the stream does that."""
-        self._offered += 1
-        self._queue.append(event)
 
     def take(self, at_most: int = CAPACITY) -> list[ChunkEvent]:
         """Take what has come since, oldest first; doesn't wait.
@@ -120,19 +116,19 @@ class Listener:
             No more than this many; the rest stays.
         """
         events: list[ChunkEvent] = []
-        take = self._queue.popleft
+        take = self.queue.popleft
         try:
-            while len(events) < at_most:
+            for _ in range(min(at_most, len(self.queue))):
                 events.append(take())
         except IndexError:
-            pass  # no more of them; asking first would not be enough with two threads
+            pass  # a full queue lets the oldest go while it is read
         self._taken += len(events)
         return events
 
     @property
     def dropped(self) -> int:
         """How many events went before they were taken; exact while nobody tells."""
-        return max(0, self._offered - self._taken - len(self._queue))
+        return max(0, self.offered - self._taken - len(self.queue))
 
     def close(self) -> None:
         """Stop listening."""
@@ -187,11 +183,40 @@ class EventStream:
         text: str = "",
     ) -> None:
         """Tell one event to all listeners; free without any."""
-        if not self._listeners:
+        listeners = self._listeners
+        if not listeners:
             return
-        event = ChunkEvent(
-            stage, key, first_row, rows, self._clock(), output, ranks, text
+        # The constructor's own work, without its call: this is done for every chunk.
+        event = _new(
+            ChunkEvent,
+            (stage, key, first_row, rows, self._clock(), output, ranks, text),
         )
         with self._lock:
-            for listener in self._listeners:
-                listener.offer(event)
+            for listener in listeners:
+                listener.offered += 1
+                listener.queue.append(event)
+
+    def tell_all(
+        self,
+        stage: Stage,
+        keys: Iterable[TrajectoryKey],
+        rows: int,
+        output: str,
+        ranks: tuple[int, ...],
+    ) -> None:
+        """Tell the same of all rows of several chunks."""
+        listeners = self._listeners
+        if not listeners:
+            return
+        now_s = self._clock()
+        events = [
+            _new(ChunkEvent, (stage, key, 0, rows, now_s, output, ranks, ""))
+            for key in keys
+        ]
+        with self._lock:
+            for listener in listeners:
+                listener.offered += len(events)
+                listener.queue.extend(events)
+
+
+_new = tuple.__new__

@@ -141,17 +141,17 @@ class ChunkStore:
                 f"({', '.join(map(str, sorted(there.sources)))}); give each source "
                 f"{output.expected_keys // output.expected_sources} chunks"
             )
-        items = output.flush(scope, there.in_order())
+        batch = there.in_order()
+        items = output.flush(scope, batch)
         self.ledger.close(scope)
-        if self._events.heard:
-            for key in there.chunks:
-                self._events.tell(
+        for source, chunks in batch.items():
+            if self._events.heard:
+                self._events.tell_all(
                     Stage.FLUSHED,
-                    key,
-                    0,
+                    [chunk.key for chunk in chunks],
                     self._rows,
                     str(output.mode),
-                    output.ranks(key.source),
+                    output.ranks(source),
                 )
         return items
 
