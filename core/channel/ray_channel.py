@@ -96,7 +96,7 @@ class RayChannel(Channel):
         packet = encode({"name": name, "timeout_s": timeout_s, **settings})
         made = ray.remote(num_cpus=0, concurrency_groups=THREADS)(ChannelActor)
         doing = f"making the channel {name} on Ray"
-        with _told_shortly(doing, name):
+        with told_shortly(doing, name):
             actor = made.options(name=_actor_name(name), namespace=NAMESPACE).remote(
                 packet, float(lease_s)
             )
@@ -123,7 +123,7 @@ class RayChannel(Channel):
                 f"connecting to the channel {name}: this Ray cluster has none of that "
                 "name; start the process that makes it first"
             ) from None
-        with _told_shortly(f"connecting to the channel {name}", name):
+        with told_shortly(f"connecting to the channel {name}", name):
             about = ray.get(actor.about.remote(), timeout=TIMEOUT_S)
         return cls(actor, *about)
 
@@ -144,7 +144,7 @@ class RayChannel(Channel):
     ) -> None:
         """Put in the name of a registered producer."""
         packet = encode(item)
-        with _told_shortly(f"putting into the channel {self.name}", self.name):
+        with told_shortly(f"putting into the channel {self.name}", self.name):
             stored = ray_module().put(packet)
         self._until(
             lambda wait_s: self.actor.put.options(concurrency_group="puts").remote(
@@ -253,7 +253,7 @@ class RayChannel(Channel):
         return value
 
     def _answer(self, reference: Any, doing: str, left_s: float) -> Any:
-        with _told_shortly(f"{doing} the channel {self.name}", self.name):
+        with told_shortly(f"{doing} the channel {self.name}", self.name):
             return ray_module().get(reference, timeout=left_s + MARGIN_S)
 
 
@@ -280,7 +280,7 @@ def _actor_name(name: str) -> str:
 
 
 @contextmanager
-def _told_shortly(doing: str, name: str) -> Iterator[None]:
+def told_shortly(doing: str, name: str) -> Iterator[None]:
     """Say in one line what Ray says in a page."""
     errors = ray_module().exceptions
     try:

@@ -6,63 +6,37 @@ none is missed however many there are.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from isoscope.core.collection.report import ChunkCounts
 from isoscope.core.trajectory.collector import TrajectoryCollector
-from isoscope.core.trajectory.events import ChunkEvent, Listener, Stage
+from isoscope.core.trajectory.events import ChunkEvent, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from isoscope.core.channel.hooks import ChannelContext
-    from isoscope.core.trajectory.events import EventStream
-    from isoscope.core.trajectory.pending import PendingReport
 
 NAME = "isoscope.core.collection.counted:CountedCollector"
 
 
-class ChunkCounts(msgspec.Struct):
-    """What became of the chunks, as ``isoscope.collect/1`` prints it.
+class Tally(deque[ChunkEvent]):
+    """A listener's queue that counts events by their stage, and keeps none."""
 
-    Attributes
-    ----------
-    policy_parts, env_parts
-        Halves that came, with fragments counted each.
-    joined
-        Chunks whose halves were both complete; one that had to be tried again counts
-        again.
-    flushed
-        Chunks that went out.
-    failed
-        Refusals, duplicates not among them.
-    duplicates
-        Rows that came again after their chunk was stored, or before.
-    pending
-        Chunks of which something came that have not gone out.
-    """
-
-    policy_parts: int = 0
-    env_parts: int = 0
-    joined: int = 0
-    flushed: int = 0
-    failed: int = 0
-    duplicates: int = 0
-    pending: int = 0
-
-
-class Tally(Listener):
-    """Counts events by their stage, and keeps none."""
-
-    def __init__(self, stream: EventStream) -> None:
-        super().__init__(stream, 0)
+    def __init__(self) -> None:
+        super().__init__(maxlen=0)
         self.counts: Counter[Stage] = Counter()
 
-    def offer(self, event: ChunkEvent) -> None:
+    def append(self, event: ChunkEvent) -> None:
         """Count an event."""
         self.counts[event.stage] += 1
+
+    def extend(self, events: Iterable[ChunkEvent]) -> None:
+        """Count some events."""
+        self.counts.update(event.stage for event in events)
 
 
 class CountedCollector(TrajectoryCollector):
@@ -71,8 +45,8 @@ class CountedCollector(TrajectoryCollector):
     def setup(self, ctx: ChannelContext) -> None:
         """Get ready, and begin to count."""
         super().setup(ctx)
-        self.tally = Tally(self.events)
-        self.events.attach(self.tally)
+        self.tally = Tally()
+        self.events.listen().queue = self.tally
 
     def summary(self) -> Mapping[str, Any]:
         """``chunks``: the numbers; ``warnings``: how many, and the latest texts."""
@@ -92,11 +66,5 @@ class CountedCollector(TrajectoryCollector):
             flushed=told[Stage.FLUSHED],
             failed=told[Stage.FAILED],
             duplicates=told[Stage.REPEATED],
-            pending=incomplete(self.pending()),
+            pending=len({key for key, _ in self.pending().by_key()}),
         )
-
-
-def incomplete(left: PendingReport) -> int:
-    """Count the chunks of which something came that have not gone out."""
-    keys = {item.key for item in (*left.halves, *left.fragments, *left.chunks)}
-    return len(keys) + sum(scope.done for scope in left.scopes)

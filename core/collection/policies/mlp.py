@@ -137,7 +137,9 @@ class MlpPolicy(Policy):
         """Log-probabilities of every choice, a table a number."""
         return tuple(
             torch.log_softmax(logits, dim=1)
-            for logits in torch.split(parameters, list(self.spec.choices * self.chunk), 1)
+            for logits in torch.split(
+                parameters, list(self.spec.choices * self.chunk), 1
+            )
         )
 
     def _draw_numbers(self, parameters: Tensor, uniform: Tensor) -> tuple[Any, Any]:
