@@ -74,7 +74,7 @@ LAYOUTS: dict[str, Layout] = {
             "Isolate",
             row(
                 (
-                    column((row(("sources", 18), ("scene", 82)), 64), ("timeline", 36)),
+                    column((row(("sources", 20), ("scene", 80)), 64), ("timeline", 36)),
                     71,
                 ),
                 (

@@ -63,10 +63,10 @@ def _times(document: Document, analysis: Analysis | None, row: int) -> list[Fact
         # Recording began after the reset, so that only differences are known.
         otherwise = f"began + {since_s:.5f} s"
     return [
-        _seconds("recording time", float(steps.time_s[row]), ABSENT),
-        _seconds("scene time", scene_s, otherwise),
-        _seconds("control time", control_s, UNKNOWN),
-        Fact("wall time", ABSENT, "dim"),
+        _seconds("recording", float(steps.time_s[row]), ABSENT),
+        _seconds("scene", scene_s, otherwise),
+        _seconds("control", control_s, UNKNOWN),
+        Fact("wall", ABSENT, "dim"),
     ]
 
 

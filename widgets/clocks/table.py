@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from isoscope.widgets.clocks.facts import Fact
 
-COLUMN_PX = 208
+COLUMN_PX = 172
 MOST_COLUMNS = 4
 PAD_PX = 9
 USUAL_FACTS = 20

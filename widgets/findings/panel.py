@@ -91,6 +91,7 @@ class FindingsPanel(Panel):
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.details.setAutoFillBackground(False)
         area.viewport().setAutoFillBackground(False)
+        self.table.setMinimumHeight(24)
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(3)
@@ -167,7 +168,7 @@ class FindingsPanel(Panel):
         each = self.table.verticalHeader().defaultSectionSize()
         needed = len(self.model.rows) * each + 4
         whole = max(self.splitter.height(), 120)
-        high = max(min(needed, whole // 2), 2 * each)
+        high = max(min(needed, whole // 2), each)
         self.splitter.setSizes([high, whole - high])
 
     def _choose_row(self) -> None:

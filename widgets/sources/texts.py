@@ -76,11 +76,11 @@ def tooltip(document: Document) -> str:
     return "\n".join(lines)
 
 
-def env_text(document: Document, env: int, cursor: int) -> str:
+def env_text(document: Document, env: int, cursor: int, *, short: bool = False) -> str:
     """Where an environment is at the cursor: ``"ep 1 · 9"``, ``"ep 1 ended"``.
 
-    Episode and control step of its own last step. How an episode ended, terminated or
-    truncated, a bare recording doesn't say.
+    Episode and control step of its own last step; ``"1/9"`` where that has to be short.
+    How an episode ended, terminated or truncated, a bare recording doesn't say.
     """
     analysis = document.analysis
     if analysis is None:
@@ -98,7 +98,8 @@ def env_text(document: Document, env: int, cursor: int) -> str:
     if place.control_step == 0:
         return f"ep {place.episode} · reset"
     if place.control_step > 0:
-        return f"ep {place.episode} · {place.control_step}"
+        between = "/" if short else " · "
+        return f"{'' if short else 'ep '}{place.episode}{between}{place.control_step}"
     if analysis.attribution.episodes > 1:
         return f"ep {place.episode}"
     return "one run"

@@ -252,15 +252,30 @@ class RowPainter(QStyledItemDelegate):
         room = right - left - min(wanted, round((right - left) * 0.75))
         severity, count = row.badge
         badge = f"{SHAPES[severity]} {count}" if count else ""
+        if row.env is not None:
+            room = right - left - wanted
+            badge, says = self._fitted(row.env, document, badge, says, room)
         tint = {"error": t.error, "warning": t.warning}.get(severity, t.dim)
         for text, ink in ((says, t.dim), (badge, tint)):
-            if text and room > 14:
+            if text and (room > 14 or row.env is not None):
                 place = QRect(right - room, box.top(), room, box.height())
                 end = Qt.AlignmentFlag.AlignRight
                 width = self._draw(painter, place, text, self._small, ink, end) + 6
                 right, room = right - width, room - width
         place = QRect(left, box.top(), max(right - left, 0), box.height())
         self._draw(painter, place, row.text, font, colour)
+
+    def _fitted(
+        self, env: int, document: Document, badge: str, says: str, room: int
+    ) -> tuple[str, str]:
+        """The longest badge and place of an environment that fit into so many px."""
+        at = self.cursor if document is self.active else document.cursor
+        short = env_text(document, env, at, short=True)
+        small = QFontMetrics(self._small)
+        for sign, place in ((badge, says), (badge, short), (badge[:1], short)):
+            if small.horizontalAdvance(sign + place) + 6 * bool(sign) <= room:
+                return sign, place
+        return badge[:1], ""
 
     def _chip(self, painter: QPainter, box: QRect, left: int, colour: str) -> int:
         """The colour of an environment; returns where the text begins."""

@@ -28,10 +28,10 @@ def said(document, row: int) -> dict[str, str]:
 def test_all_clocks_and_indices_of_a_step(missed) -> None:
     facts = said(missed, 31)
     assert facts["native step"] == "31 of 125"
-    assert facts["recording time"] == "0.60002 s"
-    assert facts["scene time"] == "0.32001 s"
-    assert facts["control time"] == "0.32000 s"
-    assert facts["wall time"] == "not recorded"
+    assert facts["recording"] == "0.60002 s"
+    assert facts["scene"] == "0.32001 s"
+    assert facts["control"] == "0.32000 s"
+    assert facts["wall"] == "not recorded"
     assert facts["environment"] == "env 0"
     assert (facts["episode"], facts["control step"]) == ("1", "8")
     assert facts["substep"] == "1 of 2"
@@ -63,8 +63,8 @@ def test_a_reset_has_no_substep(missed) -> None:
 
 def test_what_is_unknown_says_so_and_is_never_a_number(recordings: Path) -> None:
     facts = said(analysed_document(recordings / "no_state.h5"), 2)
-    assert facts["scene time"] == "unknown"
-    assert facts["control time"] == "unknown"
+    assert facts["scene"] == "unknown"
+    assert facts["control"] == "unknown"
     assert facts["environment"] == "unknown"
     assert facts["goes on from"] == "unknown"
     assert facts["why unknown"] == "no step tells where it began"
@@ -73,13 +73,13 @@ def test_what_is_unknown_says_so_and_is_never_a_number(recordings: Path) -> None
 
 def test_without_a_reset_the_scene_s_time_is_relative(recordings: Path) -> None:
     facts = said(analysed_document(recordings / "restore_twice.h5"), 15)
-    assert facts["scene time"] == "began + 0.02000 s"
+    assert facts["scene"] == "began + 0.02000 s"
     assert facts["its offset"].endswith("(relative)")
 
 
 def test_before_any_analysis_only_the_file_speaks(recordings: Path) -> None:
     facts = said(open_document(recordings / MISSED), 3)
-    assert facts["recording time"] == "0.04002 s"
+    assert facts["recording"] == "0.04002 s"
     assert "environment" not in facts
     assert facts_at(open_document(recordings / MISSED), 500) == []
 

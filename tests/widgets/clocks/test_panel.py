@@ -57,7 +57,7 @@ def test_the_table_follows_the_cursor(
     qtbot.waitUntil(panel.settled)
     assert value(panel, "native step") == "34 of 125"
     assert value(panel, "goes on from") == "native 33, env 1"
-    assert "scene time 0.34001 s" in panel.table.accessibleDescription()
+    assert "scene 0.34001 s" in panel.table.accessibleDescription()
 
 
 def test_a_click_in_a_plot_seeks(
