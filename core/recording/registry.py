@@ -94,7 +94,7 @@ def open_source(path: str | Path, format: str | None = None) -> Source:
     raise ReadError(
         doing,
         path,
-        f"not a recording ({_looks_like(head)})",
+        f"not a recording ({_looks_like(head, path)})",
         remedy=f"formats that can be read: {', '.join(READERS)}",
     )
 
@@ -169,11 +169,12 @@ def load(
     return source.recording
 
 
+_PARQUET = b"PAR1"  # at both ends of a whole one
 _MAGIC = {
     b"PK\x03\x04": "a zip archive",
     b"\x1f\x8b": "gzip data",
     b"\xfd7zXZ\x00": "xz data: unpack it first",
-    b"PAR1": "a parquet file",
+    _PARQUET: "a parquet file",
     b"\x7fELF": "a program",
     b"\x89PNG": "a picture",
     b"\x93NUMPY": "a NumPy array",
@@ -181,9 +182,14 @@ _MAGIC = {
 }
 
 
-def _looks_like(head: bytes) -> str:
+def _looks_like(head: bytes, path: Path) -> str:
     for magic, name in _MAGIC.items():
         if head.startswith(magic):
+            if magic == _PARQUET and not _ends_with(path, magic):
+                return (
+                    f"it looks like {name} without its footer: its writer died, or a "
+                    "copy broke off"
+                )
             return f"it looks like {name}"
     if head.lstrip()[:1] in (b"{", b"["):
         return "it looks like JSON of other content"
@@ -191,3 +197,13 @@ def _looks_like(head: bytes) -> str:
     if printable > 0.95 * len(head):
         return "it looks like text"
     return "its first bytes are of no known kind"
+
+
+def _ends_with(path: Path, ending: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - len(ending), 0))
+            return size > 2 * len(ending) and file.read() == ending
+    except OSError:
+        return False

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAD_BYTES = 4096
+SMALLEST = 96  # bytes: a superblock of version 0
 _UNKNOWN_END = (1 << 64) - 1
 
 
@@ -59,10 +60,12 @@ class Condition:
 
     def problem(self, library: str) -> str:
         """What is wrong with it; `library` is what libhdf5 said."""
-        if self.block is None:
-            return f"its first bytes are damaged ({library})"
         if self.writer is not None:
             return f"{self.writer} is still writing it"
+        if self.block is None and self.size < SMALLEST:
+            return f"the file is cut: only {self.size} bytes are there"
+        if self.block is None:
+            return f"its first bytes are damaged ({library})"
         if self.unfinished:
             return "its writer died before finishing it"
         if self.cut:

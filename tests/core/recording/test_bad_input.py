@@ -91,7 +91,8 @@ def only_the_signature(path: Path) -> None:
         (write(b""), "the file is empty (0 bytes)"),
         (zipped, "not a recording (it looks like a zip archive)"),
         (write(b"t,x\n0,1\n" * 30), "not a recording (it looks like text)"),
-        (write(b"PAR1\x15\x04\x15"), "not a recording (it looks like a parquet file)"),
+        (write(b"PAR1\x15\x04\x15"), "it looks like a parquet file without its footer"),
+        (write(b"PAR1" + bytes(40) + b"PAR1"), "(it looks like a parquet file)"),
         (write(b'{"a": 1}'), "not a recording (it looks like JSON of other content)"),
         (write(bytes(range(256))), "its first bytes are of no known kind"),
         (of_other_content, "it has no group /events, but 'demo_0', 'demo_1'"),
@@ -99,7 +100,8 @@ def only_the_signature(path: Path) -> None:
         (events_no_group, "its /events is no group"),
         (events_elsewhere, "its /events is no group"),
         (events_empty, "the recording is empty: it has not one event"),
-        (only_the_signature, "its first bytes are damaged"),
+        (only_the_signature, "the file is cut: only 8 bytes are there"),
+        (write(b"\x89HDF\r\n\x1a\n" + b"\xff" * 99), "its first bytes are damaged"),
     ],
 )
 def test_what_is_no_recording_is_told_in_one_line(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import pytest
 
+from isoscope.core.errors import ReadError
 from isoscope.core.recording.registry import load, open_source
 from tests.fuzz import made
 
@@ -38,7 +39,8 @@ events = file.create_group("events")
 made.create(events, 0)
 for number in range(1, 20):
     made.step(events, number)
-file.flush()
+if mode != "unflushed":
+    file.flush()
 if mode == "swmr":
     file.swmr_mode = True
 if mode == "killed":
@@ -81,6 +83,22 @@ def test_a_file_that_is_being_written_is_read_without_a_lock(
     # The writer's own next opening worked.
     assert process.returncode == 0
     assert out == ("20\n" if mode == "swmr" else "21\n")
+
+
+def test_a_file_of_which_nothing_is_on_disk_yet_names_its_writer(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "run.h5"
+    with writer(path, "unflushed") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        with pytest.raises(ReadError) as caught:
+            load(path)
+        process.communicate()
+    assert f"(process {process.pid}) is still writing it" in str(caught.value)
+    assert "open it again when that program has closed it" in str(caught.value)
+    assert process.returncode == 0
+    assert len(load(path)) == 20
 
 
 def test_a_file_whose_write_mark_was_left_set_is_read(tmp_path: Path) -> None:
