@@ -20,6 +20,7 @@ from isoscope.app.commands import (
     attribute,
     audit,
     bench,
+    collect,
     compare,
     doctor,
     dump,
@@ -75,6 +76,7 @@ cli.command("align")(align.align)
 cli.command("audit")(audit.audit)
 cli.command("compare")(compare.compare)
 cli.add_typer(bench.cli, name="bench")
+cli.command("collect")(collect.collect)
 cli.command("doctor")(doctor.doctor)
 
 
