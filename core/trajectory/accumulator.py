@@ -67,11 +67,9 @@ class TrajectoryAccumulator:
         TrajectoryValueError
             If the environments can't be divided like that.
         """
-        spans = equal_spans(batch_size, shards)
-        if shards == 1:
-            return [self.to_trajectory()]
+        spans = [None] if shards == 1 else equal_spans(batch_size, shards)
         return Trajectory.shards_from_steps(
-            self.steps, self.max_episode_length, spans, self.tell
+            self.steps, self.max_episode_length, spans, self.tell, batch_size
         )
 
     def clear(self) -> None:

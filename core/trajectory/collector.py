@@ -51,8 +51,8 @@ class TrajectoryCollector(Collector):
     Parameters
     ----------
     env_world_size, actor_world_size
-        How many environment workers and actors there are. A channel's options of these
-        names go before them; 1 if neither is given.
+        How many environment workers and actors there are; a channel's options of these
+        names go before them.
     clock
         Seconds, monotonic: what ages and events are measured with.
 
@@ -72,8 +72,8 @@ class TrajectoryCollector(Collector):
     def __init__(
         self,
         *,
-        env_world_size: int | None = None,
-        actor_world_size: int | None = None,
+        env_world_size: int = 1,
+        actor_world_size: int = 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._worlds = {
@@ -105,10 +105,7 @@ class TrajectoryCollector(Collector):
                 "setting up the trajectory collector: there is no configuration; give "
                 "the run's cfg when the channel is made"
             )
-        worlds = {
-            name: int(ctx.options.get(name) or self._worlds[name] or 1)
-            for name in WORLDS
-        }
+        worlds = {name: ctx.options.get(name, self._worlds[name]) for name in WORLDS}
         self.plan = TrajectoryPlan.from_cfg(ctx.cfg, **worlds)
         self.settings = CollectorSettings.from_cfg(ctx.cfg)
         geometry = self.plan.geometry

@@ -184,8 +184,18 @@ class EnvPart(Record):
             float [B, 1] or [B, C]: its value. The first column is the bootstrap.
         **finals
             The final rows of declared fields that have one.
+
+        Raises
+        ------
+        TrajectoryValueError
+            If the values are of another rank.
         """
         values = on_cpu(final_prev_values)
+        if values is not None and values.ndim != 2:
+            raise TrajectoryValueError(
+                f"completing an EnvPart of {described(self.sources)}: "
+                f"final_prev_values are {list(values.shape)}; give [B, 1] or [B, C]"
+            )
         return EnvPart(
             **{
                 **self.__dict__,

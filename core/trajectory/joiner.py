@@ -216,15 +216,19 @@ def half_of(part: object) -> Half:
     Raises
     ------
     TrajectoryValueError
-        If it is no part.
+        If it is no part, or doesn't say whose rows it carries.
     """
-    if isinstance(part, PolicyPart):
-        return "policy"
-    if isinstance(part, EnvPart):
-        return "env"
-    raise TrajectoryValueError(
-        f"joining chunks: a {type(part).__name__} came; give PolicyParts and EnvParts"
-    )
+    if not isinstance(part, (PolicyPart, EnvPart)):
+        raise TrajectoryValueError(
+            f"joining chunks: a {type(part).__name__} came; give PolicyParts and "
+            "EnvParts"
+        )
+    if not part.sources:
+        raise TrajectoryValueError(
+            f"joining chunks: a {type(part).__name__} without sources came; say whose "
+            "rows it carries"
+        )
+    return "policy" if isinstance(part, PolicyPart) else "env"
 
 
 def check_boundary(key: TrajectoryKey, env: EnvPart) -> None:

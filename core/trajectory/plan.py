@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from isoscope.core.trajectory.errors import TrajectoryValueError
-from isoscope.core.trajectory.settings import lookup
+from isoscope.core.trajectory.settings import lookup, whole
 
 LEAST_LOADED = "least_loaded"
 
@@ -65,13 +65,14 @@ class RolloutGeometry:
         TrajectoryValueError
             If a size is missing, or isn't a positive number.
         """
-        stages = _count(cfg, "rollout.pipeline_stage_num")
-        steps = _count(cfg, "env.train.max_steps_per_rollout_epoch")
-        width = _count(cfg, "actor.model.num_action_chunks")
-        for name, size in (("env", env_world_size), ("actor", actor_world_size)):
-            if size < 1:
+        stages = whole(cfg, "rollout.pipeline_stage_num", 1)
+        steps = whole(cfg, "env.train.max_steps_per_rollout_epoch", 1)
+        width = whole(cfg, "actor.model.num_action_chunks", 1)
+        worlds: dict[str, Any] = {"env": env_world_size, "actor": actor_world_size}
+        for name, size in worlds.items():
+            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
                 raise TrajectoryValueError(
-                    f"laying out the run: the {name} world size is {size}; "
+                    f"laying out the run: the {name} world size is {size!r}; "
                     "give how many workers there are, 1 or more"
                 )
         sources = env_world_size * stages
@@ -135,12 +136,3 @@ class TrajectoryPlan:
         if lerobot:
             return TrajectoryMode.LEROBOT
         return TrajectoryMode.PIPELINE if pipeline else TrajectoryMode.ROLLOUT
-
-
-def _count(cfg: Any, path: str) -> int:
-    value = lookup(cfg, path)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise TrajectoryValueError(
-            f"laying out the run: {path} is {value!r}; give a whole number, 1 or more"
-        )
-    return value

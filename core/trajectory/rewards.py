@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from isoscope.core.trajectory.errors import (
+    TrajectoryIndexError,
     TrajectoryRuntimeError,
     TrajectoryValueError,
 )
@@ -63,7 +64,10 @@ def compute(
     Raises
     ------
     TrajectoryRuntimeError
-        If the rewards are whole numbers or the values are not one a row, and are used.
+        If the model's output doesn't fit the rewards; if a value is needed, and the
+        rewards are whole numbers or the values not one a row.
+    TrajectoryIndexError
+        If the flags are not [B, C].
     """
     plain = transition.rewards
     if plain is None:
@@ -72,6 +76,7 @@ def compute(
     if model is None:
         rewards = plain.clone()
     else:
+        _check_model(model, plain)
         rewards = env_reward_weight * plain + reward_weight * model.to(plain.dtype)
     if bootstrap_values is None or not auto_reset or transition.dones is None:
         return rewards
@@ -79,9 +84,18 @@ def compute(
     ended = transition.truncations if standard else transition.dones
     if ended is None:
         return rewards
+    if ended.ndim != 2 or ended.shape[:1] != rewards.shape[:1] or not ended.shape[1]:
+        raise TrajectoryIndexError(
+            f"completing cut rewards: flags are {list(ended.shape)} and rewards "
+            f"{list(rewards.shape)}; give both as [B, C]"
+        )
     rows = ended[:, -1].bool()
     if not rows.any():
         return rewards
+    if rewards.ndim != 2:
+        raise TrajectoryIndexError(
+            f"completing cut rewards: they are {list(rewards.shape)}; give [B, C]"
+        )
     if not rewards.is_floating_point():
         raise TrajectoryRuntimeError(
             f"completing cut rewards: they are {rewards.dtype}, which can't take "
@@ -94,6 +108,16 @@ def compute(
         )
     rewards[rows, -1] += gamma * bootstrap_values[rows].flatten()
     return rewards
+
+
+def _check_model(model: Tensor, plain: Tensor) -> None:
+    """Refuse a model's output that doesn't spread over the rewards, as [B, 1] does."""
+    pairs = zip(reversed(model.shape), reversed(plain.shape), strict=False)
+    if model.ndim > plain.ndim or any(m not in (1, p) for m, p in pairs):
+        raise TrajectoryRuntimeError(
+            f"composing rewards: reward_model_output is {list(model.shape)} and "
+            f"rewards are {list(plain.shape)}; give both as [B, C]"
+        )
 
 
 def check_spread(transition: EnvTransition) -> None:
@@ -112,10 +136,10 @@ def check_spread(transition: EnvTransition) -> None:
             "spreading delayed rewards: there are reward_assign_lengths but no "
             "reward_model_output; give both, or no lengths"
         )
-    if len(lengths) != len(model):
+    if model.ndim != 2 or len(lengths) != len(model):
         raise TrajectoryValueError(
             f"spreading delayed rewards: {len(lengths)} reward_assign_lengths for "
-            f"{len(model)} rows; give one a row"
+            f"reward_model_output {list(model.shape)}; give one a row of [B, C]"
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from numbers import Integral, Real
 from typing import Any
 
 from isoscope.core.trajectory.errors import TrajectoryValueError
@@ -65,6 +66,39 @@ def lookup(cfg: Any, path: str, default: Any = _REQUIRED) -> Any:
             return default
         value = found
     return value
+
+
+def whole(cfg: Any, path: str, least: int = 0) -> int:
+    """Read a whole number that has to be there.
+
+    Raises
+    ------
+    TrajectoryValueError
+        If it is missing, no whole number, or below `least`.
+    """
+    value = lookup(cfg, path)
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise TrajectoryValueError(
+            f"reading the run's configuration: {path} is {value!r}; give a whole "
+            f"number, {least} or more"
+        )
+    return int(value)
+
+
+def number(cfg: Any, path: str, default: float) -> float:
+    """Read a number.
+
+    Raises
+    ------
+    TrajectoryValueError
+        If it is none.
+    """
+    value = lookup(cfg, path, default)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TrajectoryValueError(
+            f"reading the run's configuration: {path} is {value!r}; give a number"
+        )
+    return float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,21 +163,21 @@ class CollectorSettings:
             If a required value is missing or can't be what it is for.
         """
         return cls(
-            total_num_envs=int(lookup(cfg, "env.train.total_num_envs")),
-            max_episode_steps=int(lookup(cfg, "env.train.max_episode_steps")),
-            rollout_epoch=int(lookup(cfg, "env.train.rollout_epoch")),
+            total_num_envs=whole(cfg, "env.train.total_num_envs"),
+            max_episode_steps=whole(cfg, "env.train.max_episode_steps"),
+            rollout_epoch=whole(cfg, "env.train.rollout_epoch"),
             auto_reset=bool(lookup(cfg, "env.train.auto_reset")),
             ignore_terminations=bool(lookup(cfg, "env.train.ignore_terminations")),
-            num_action_chunks=int(lookup(cfg, "actor.model.num_action_chunks")),
-            action_dim=int(lookup(cfg, "actor.model.action_dim")),
-            pipeline_stage_num=int(lookup(cfg, "rollout.pipeline_stage_num")),
+            num_action_chunks=whole(cfg, "actor.model.num_action_chunks"),
+            action_dim=whole(cfg, "actor.model.action_dim"),
+            pipeline_stage_num=whole(cfg, "rollout.pipeline_stage_num"),
             collect_prev_infos=bool(lookup(cfg, "rollout.collect_prev_infos", True)),
             collect_transitions=bool(lookup(cfg, "rollout.collect_transitions", False)),
             enable_rlt=lookup(cfg, "algorithm.loss_type", None) in RLT_LOSSES,
             bootstrap_type=str(lookup(cfg, "algorithm.bootstrap_type", "standard")),
-            gamma=float(lookup(cfg, "algorithm.gamma", 1.0)),
-            env_reward_weight=float(lookup(cfg, "reward.env_reward_weight", 0.0)),
-            reward_weight=float(lookup(cfg, "reward.reward_weight", 1.0)),
+            gamma=number(cfg, "algorithm.gamma", 1.0),
+            env_reward_weight=number(cfg, "reward.env_reward_weight", 0.0),
+            reward_weight=number(cfg, "reward.reward_weight", 1.0),
             flag_rule=_flag_rule(lookup(cfg, "algorithm.intervene_flags", None)),
             cfg=cfg,
         )

@@ -8,6 +8,7 @@ state that the epoch ends in). Each field is written once, into its own memory.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,10 +31,20 @@ Tensor = torch.Tensor
 Span = tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _How:
+    """What holds for all fields; see `stack`."""
+
+    spans: Sequence[Span | None]
+    tell: Callable[[str], None]
+    batch_size: int | None
+
+
 def stack(
     steps: Sequence[TrajectoryStep],
     spans: Sequence[Span | None],
     tell: Callable[[str], None] = log.warning,
+    batch_size: int | None = None,
 ) -> list[Any]:
     """Stack every declared field of some steps, for some ranges of environments.
 
@@ -46,6 +57,8 @@ def stack(
     tell
         Where to say that something is left out: a dict's key that the first step's
         doesn't have.
+    batch_size
+        How many environments there must be; None if nobody knows.
 
     Returns
     -------
@@ -61,16 +74,17 @@ def stack(
     TrajectoryKeyError
         If a dict lacks a key that another step's has.
     TrajectoryRuntimeError
-        If shapes differ.
+        If shapes differ, or are not of that many environments.
     """
     results: list[dict[str, Any]] = [{} for _ in spans]
     epochs = _epochs(steps)
+    how = _How(spans, tell, batch_size)
     for field in trajectory_fields():
         if field.tree:
             trees = _trees(field, steps)
-            pieces = _stack_trees(field, trees, spans, field.name, tell)
+            pieces = _stack_trees(field, trees, how, field.name)
         else:
-            pieces = _stack_rows(field, _rows(field, steps, epochs), spans, field.name)
+            pieces = _stack_rows(field, _rows(field, steps, epochs), how, field.name)
         for result, piece in zip(results, pieces, strict=True):
             result[field.name] = piece
     return results
@@ -147,11 +161,10 @@ def _trees(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any]:
 def _stack_trees(
     field: Field,
     trees: Sequence[Any],
-    spans: Sequence[Span | None],
+    how: _How,
     name: str,
-    tell: Callable[[str], None],
 ) -> list[Any]:
-    results: list[dict[Any, Any]] = [{} for _ in spans]
+    results: list[dict[Any, Any]] = [{} for _ in how.spans]
     if not trees:
         return results
     keys = trees[0].keys()
@@ -165,7 +178,7 @@ def _stack_trees(
                 "none"
             )
         extra = sorted(str(key) for key in tree if key not in keys)
-        tell(
+        how.tell(
             f"stacking {name}: {', '.join(extra)} of chunk {at} of {len(trees)} is "
             "left out, because the first chunk doesn't have it"
         )
@@ -175,10 +188,10 @@ def _stack_trees(
         if all(value is None for value in values):
             continue
         if all(isinstance(value, dict) for value in values):
-            pieces = _stack_trees(field, values, spans, inner, tell)
+            pieces = _stack_trees(field, values, how, inner)
         else:
             _check_tensors(values, inner)
-            pieces = _stack_rows(field, values, spans, inner)
+            pieces = _stack_rows(field, values, how, inner)
         for result, piece in zip(results, pieces, strict=True):
             result[key] = piece
     return results
@@ -195,20 +208,25 @@ def _check_tensors(values: Sequence[Any], name: str) -> None:
 
 
 def _stack_rows(
-    field: Field, rows: Sequence[Tensor], spans: Sequence[Span | None], name: str
+    field: Field, rows: Sequence[Tensor], how: _How, name: str
 ) -> list[Tensor | None]:
     if not rows:
-        return [None] * len(spans)
-    shape = rows[0].shape
+        return [None] * len(how.spans)
+    shape, axis = rows[0].shape, field.batch_axis
     for at, row in enumerate(rows):
         if row.shape != shape:
             raise TrajectoryRuntimeError(
                 f"stacking {name}: row 0 is {list(shape)} and row {at} "
                 f"{list(row.shape)}; give one shape in every chunk"
             )
-    if field.batch_axis:
-        rows = [row.movedim(field.batch_axis, 0) for row in rows]
+    if how.batch_size is not None and shape[axis : axis + 1] != (how.batch_size,):
+        raise TrajectoryRuntimeError(
+            f"stacking {name}: it is {list(shape)} for {how.batch_size} environments; "
+            f"make axis {axis} as long as the sources say"
+        )
+    if axis:
+        rows = [row.movedim(axis, 0) for row in rows]
     return [
         torch.stack([row[span[0] : span[1]] for row in rows] if span else list(rows))
-        for span in spans
+        for span in how.spans
     ]

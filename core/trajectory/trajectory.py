@@ -137,6 +137,7 @@ class Trajectory:
         max_episode_length: int,
         spans: Sequence[stacking.Span | None],
         tell: Callable[[str], None] = log.warning,
+        batch_size: int | None = None,
     ) -> list[Trajectory]:
         """Stack steps into one trajectory per range of environments.
 
@@ -153,8 +154,10 @@ class Trajectory:
             None stands for all.
         tell
             Where to say that something is left out.
+        batch_size
+            How many environments there must be; None if nobody knows.
         """
-        stacked = stacking.stack(steps, spans, tell)
+        stacked = stacking.stack(steps, spans, tell, batch_size)
         versions = [s["versions"] for s in stacked if s["versions"] is not None]
         name = WeightsId(versions) if versions else NO_VERSIONS
         return [cls(max_episode_length, name, **values) for values in stacked]

@@ -375,6 +375,15 @@ def test_9_6_fragments_that_can_t_fit_are_told_and_can_be_discarded() -> None:
 @pytest.mark.parametrize(
     ("given", "kind", "names"),
     [
+        ({"rewards": torch.ones(2, 1)}, IndexError, r"give both as \[B, C\]"),
+        ({"truncations": flags(True)}, IndexError, r"give both as \[B, C\]"),
+        ({"reward_model_output": torch.ones(1, 3)}, RuntimeError, "composing"),
+        (
+            {"reward_model_output": torch.ones(1), "reward_assign_lengths": [2]},
+            ValueError,
+            "one a row of",
+        ),
+        ({"dones": flags([True], [True])}, RuntimeError, "stacking dones"),
         ({"rewards": torch.ones(1, 1, dtype=torch.int64)}, RuntimeError, "floating"),
         ({"bootstrap_values": torch.ones(1, 2)}, RuntimeError, r"give \[B, 1\]"),
         (
@@ -436,6 +445,43 @@ def test_a_chunk_outside_the_layout_counts_and_is_told() -> None:
     out = items(made, policy(key(0)), env(key(0)), policy(key(5)), env(key(5)))
     assert len(out) == 1  # as in RLinf
     assert "chunk_id 5 is outside 0 to 1" in next(iter(made.warnings)).text
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value"),
+    [
+        ("env.train", "total_num_envs", "many"),
+        ("env.train", "rollout_epoch", 1.5),
+        ("env.train", "max_episode_steps", None),
+        ("actor.model", "action_dim", True),
+        ("algorithm", "gamma", "high"),
+        ("reward", "reward_weight", None),
+    ],
+)
+def test_a_setting_that_is_no_number_is_named(
+    section: str, name: str, value: Any
+) -> None:
+    cfg = config()
+    inside = cfg
+    for part in section.split("."):
+        inside = inside[part]
+    inside[name] = value
+    with pytest.raises(TrajectoryValueError, match=f"{name} is {value!r}"):
+        runs.collector(cfg)
+
+
+def test_tensors_of_other_environments_than_the_sources_say_are_refused() -> None:
+    made = runs.collector(config(envs=2))
+    three = {"forward_inputs": {"action": torch.ones(3, 1)}}
+    items(made, policy(key(), 2, **three))
+    with pytest.raises(TrajectoryRuntimeError, match="for 2 environments"):
+        made.collect(env(key(), 2), None)
+
+
+@pytest.mark.parametrize("world", [0, -1, "two", 1.5])
+def test_a_world_size_that_is_none_is_refused(world: Any) -> None:
+    with pytest.raises(TrajectoryValueError, match="env world size"):
+        runs.collector(config(), env_world=world)
 
 
 @pytest.mark.parametrize(
