@@ -82,7 +82,10 @@ def split(
         notes.append(f"{len(envs)} of {len(shown)} environments")
     if len(base) < len(spec.curves):
         notes.append(f"the first {len(base)} of {len(spec.curves)} components")
-    return replace(spec, curves=tuple(curves), note=", ".join(notes))
+    # The lines' names are the environments', so the title names the component.
+    part = base[0].name if len(spec.curves) == 1 else ""
+    field = f"{spec.field} {part}" if part else spec.field
+    return replace(spec, field=field, curves=tuple(curves), note=", ".join(notes))
 
 
 def apart(recording: Recording, refs: list[FieldRef]) -> list[FieldRef]:

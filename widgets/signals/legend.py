@@ -54,10 +54,13 @@ def draw_legend(
     flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
     left = _draw_values(painter, box, spec, row, fonts, t)
     x = box.left()
-    for text, font, colour in (
-        (spec.actor, fonts.name, t.text),
-        (spec.field, fonts.plain, t.text),
-    ):
+    parts = [(spec.actor, fonts.name, t.text), (spec.field, fonts.plain, t.text)]
+    wanted = sum(
+        QFontMetrics(font).horizontalAdvance(text) + SPACE_PX for text, font, _ in parts
+    )
+    if spec.field and x + wanted > left - SLOT_SPACE_PX:
+        parts = parts[1:]  # which field it is says more than whose
+    for text, font, colour in parts:
         room = left - x - SLOT_SPACE_PX
         if not text or room < 12:
             continue

@@ -55,6 +55,7 @@ def test_each_environment_has_its_own_values_and_no_others(missed: Document) -> 
     base = resolve(recording, FieldRef(0, "pose", 1))
     made = split(base, analysis, (0, 1), None)
     assert [curve.name for curve in made.curves] == ["env 0", "env 1"]
+    assert (base.field, made.field) == ("pose", "pose 1")
     values = recording.actors[0].fields.tracks["pose"].values[:, 1]
     for env, curve in enumerate(made.curves):
         line = curve.decimator.window(0, 126, 4000)
