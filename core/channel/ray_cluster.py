@@ -65,7 +65,11 @@ def join_cluster(address: str | None = None, **settings: Any) -> bool:
     if ray.is_initialized():
         return False
     address = address or os.environ.get("RAY_ADDRESS") or None
-    chosen: dict[str, Any] = {"namespace": NAMESPACE, "log_to_driver": False}
+    chosen: dict[str, Any] = {
+        "namespace": NAMESPACE,
+        "log_to_driver": False,
+        "logging_level": "ERROR",
+    }
     if address is None:
         chosen |= {"include_dashboard": False, "object_store_memory": STORE_BYTES}
     try:

@@ -8,6 +8,7 @@ run that did not come to its end.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Tensor = torch.Tensor
+HEADER = 8
 MANIFEST = "manifest.json"
 NUMBERED = "shard-*.safetensors"
 
@@ -115,7 +117,7 @@ class ShardWriter:
         if not tensors:
             return None
         metadata = {"key": key, "actor": str(actor), **texts}
-        content = save(tensors, metadata=metadata)
+        content = _in_order(save(tensors, metadata=metadata))
         name = f"shard-{actor}-{self._counts[actor]:06d}.safetensors"
         self._counts[actor] += 1
         with new_file(self.folder / name, overwrite=self.overwrite) as file:
@@ -194,6 +196,24 @@ def flat(item: Any) -> tuple[dict[str, Tensor], dict[str, str]]:
         else:
             tensors[key] = torch.as_tensor(value).contiguous()
     return _apart(tensors), texts
+
+
+def _in_order(content: bytes) -> bytes:
+    """Sort a file's metadata, which the library writes in any order.
+
+    Equal outputs then have equal checksums. A file begins with the length of its
+    header, 8 bytes, and the header, JSON, which spaces may follow; offsets count from
+    its end.
+    """
+    size = int.from_bytes(content[:HEADER], "little")
+    header = json.loads(content[HEADER : HEADER + size])
+    texts = header.pop("__metadata__", {})
+    ordered = {"__metadata__": dict(sorted(texts.items())), **header}
+    written = json.dumps(ordered, separators=(",", ":")).encode()
+    written += b" " * (-len(written) % HEADER)
+    return b"".join(
+        (len(written).to_bytes(HEADER, "little"), written, content[HEADER + size :])
+    )
 
 
 def _columns(episode: list[dict[str, Any]]) -> dict[str, Any]:
