@@ -29,6 +29,7 @@ import numpy as np
 
 from isoscope.core.dump_files import write_csv, write_npz
 from isoscope.core.errors import UsageError, one_line
+from isoscope.core.natural import naturally
 from isoscope.core.newfile import new_file, refuse_bad_target
 from isoscope.core.summary import counted, listed
 
@@ -188,7 +189,7 @@ def find_track(
     if actor is None or (actor == SCENE and not named):
         track = recording.scene.get(field)
         if track is None:
-            fields = ", ".join(sorted(recording.scene)) or "none at all"
+            fields = ", ".join(naturally(recording.scene)) or "none at all"
             raise UsageError(
                 f"the steps of {recording.name} have no field {field!r}; they have "
                 f"{fields}; for a field of an actor, name the actor"

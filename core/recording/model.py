@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isoscope.core.errors import UsageError
+from isoscope.core.natural import naturally
 from isoscope.core.recording.tracks import AnyTrack, Array, FieldTable, Track
 
 if TYPE_CHECKING:
@@ -300,7 +301,7 @@ class Recording:
         found = [a for a in self.actors if a.name == name or str(a.handle) == name]
         if not found:
             names = (
-                ", ".join(sorted({a.name for a in self.actors})) or "no actor at all"
+                ", ".join(naturally({a.name for a in self.actors})) or "no actor at all"
             )
             raise UsageError(f"no actor named {name!r} in {self.name}; it has {names}")
         return found
@@ -315,7 +316,7 @@ class Recording:
         """
         track = actor.fields.get(name)
         if track is None:
-            names = ", ".join(sorted(actor.fields)) or "no field at all"
+            names = ", ".join(naturally(actor.fields)) or "no field at all"
             raise UsageError(
                 f"actor {actor.name!r} has no field {name!r} in {self.name}; "
                 f"it has {names}"

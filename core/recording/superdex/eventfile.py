@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 
 from isoscope.core.errors import ReadError
+from isoscope.core.natural import naturally
 from isoscope.core.recording.model import Problem
 from isoscope.core.recording.superdex.apart.process import Apart, ApartError, Deaths
 from isoscope.core.recording.superdex.diagnosis import condition
@@ -357,7 +358,7 @@ def _at(number: int) -> str:
 
 
 def _some(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_NAMES_SHOWN])
+    shown = ", ".join(repr(name) for name in naturally(names)[:_NAMES_SHOWN])
     if len(names) > _NAMES_SHOWN:
         return f"{shown} and {len(names) - _NAMES_SHOWN} more"
     return shown or "nothing at all"
