@@ -92,7 +92,8 @@ class Intake:
     def stored(self, key: TrajectoryKey) -> None:
         """Forget a chunk's halves; it is stored."""
         self.joiner.acknowledge(key)
-        self.problems.pop(key, None)
+        if self.problems:
+            self.problems.pop(key, None)
 
     def failed(self, key: TrajectoryKey, problem: Exception) -> None:
         """Remember why a chunk could not be stored, and tell it."""

@@ -132,12 +132,7 @@ class ChunkJoiner:
             If its boundary is missing or not where it belongs.
         """
         there = self.halves.get(key)
-        if there is None or there.policy is None or there.env is None:
-            return []
-        check_boundary(key, there.env)
-        return [
-            JoinedChunk(key=key, source=key.source, policy=there.policy, env=there.env)
-        ]
+        return [] if there is None else self._joined(key, there)
 
     def acknowledge(self, key: TrajectoryKey) -> None:
         """Drop both halves of a chunk.
@@ -207,7 +202,15 @@ class ChunkJoiner:
         else:
             halves.env = part
         halves.since_s[half] = self._clock()
-        return self.joined(key)
+        return self._joined(key, halves)
+
+    def _joined(self, key: TrajectoryKey, there: Halves) -> list[JoinedChunk]:
+        if there.policy is None or there.env is None:
+            return []
+        check_boundary(key, there.env)
+        return [
+            JoinedChunk(key=key, source=key.source, policy=there.policy, env=there.env)
+        ]
 
 
 def half_of(part: object) -> Half:

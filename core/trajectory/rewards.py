@@ -178,6 +178,6 @@ def cut_before_the_end(transition: EnvTransition) -> list[tuple[int, int]]:
     that was cut earlier in the chunk ends as if it were worth nothing more.
     """
     cut = transition.truncations
-    if cut is None or cut.ndim != 2 or cut.shape[1] < 2 or not cut[:, :-1].any():
+    if cut is None or cut.ndim != 2 or cut.shape[1] < 2 or not cut.any():
         return []
     return [(row, slot) for row, slot in cut[:, :-1].nonzero().tolist()]

@@ -184,13 +184,17 @@ class PipelineOutput(AccumulatingOutput):
         """Stack a source's steps into one trajectory for each actor of its route."""
         accumulator = self.accumulate(chunks)
         if len(route) == 1:
-            return [accumulator.to_trajectory()]
+            return accumulator.to_shards(1, chunks[0].prepared.rows)
         spans, begin = [], 0
         for _, size in route:
             spans.append((begin, begin + size))
             begin += size
         return Trajectory.shards_from_steps(
-            accumulator.steps, accumulator.max_episode_length, spans
+            accumulator.steps,
+            accumulator.max_episode_length,
+            spans,
+            accumulator.tell,
+            chunks[0].prepared.rows,
         )
 
     def _route(self, source: Source) -> list[tuple[int, int]]:
