@@ -53,6 +53,15 @@ def attribute(as_json: AsJson = False) -> int:
     return _report("attribute", run(), as_json)
 
 
+@cli.command()
+def collect(as_json: AsJson = False) -> int:
+    """Join chunks into a trajectory, against stacking the same tensors plainly."""
+    with needs("collecting"):
+        from isoscope.app.bench.collect_bench import run
+
+        return _report("collect", run(), as_json)
+
+
 @contextmanager
 def _unpacked(file: Path | None) -> Iterator[Path]:
     from isoscope.app.bench.sample import unpacked
