@@ -49,6 +49,8 @@ def assemble(
     """The result for all rows taken in; see `Attributor.result`."""
     chains = attributor.chains
     rows = len(chains)
+    if _unsupported(attributor):
+        return _nothing(attributor)
     given = _given(substeps, labels)
     settled = settle(chains, attributor.twins(), given, labels)
     counted = count_control_steps(settled, rows)
@@ -169,7 +171,6 @@ def _pass_over_empty(result: Attribution, attributor: Attributor) -> None:
 def _reasons(result: Attribution, attributor: Attributor, settled: Settled) -> None:
     """Say why what is unknown is; the weightiest reason last, so that it stays."""
     labels, reason = result.labels, result.reason
-    rows = len(reason)
     step = labels.kind == StepKind.SUBSTEP
     reason[result.displaced] = Reason.CALLBACK_MOVED
     _mark_always_displaced(result, attributor, reason)
@@ -186,18 +187,35 @@ def _reasons(result: Attribution, attributor: Attributor, settled: Settled) -> N
     reason[(attributor.codes.values == Code.EMPTY) & (labels.env < 0)] = (
         Reason.NO_VELOCITIES
     )
-    if _unsupported(attributor):
-        for column in (labels.env, labels.episode, labels.control_step, labels.substep):
-            column[:] = UNKNOWN
-        labels.kind[labels.kind != StepKind.ZERO] = StepKind.UNKNOWN
-        result.linked[:] = False
-        result.confidence[:] = 0.0
-        reason[:] = Reason.UNSUPPORTED_INTEGRATOR
-        result.notes.append(
+
+
+def _nothing(attributor: Attributor) -> Attribution:
+    """What is left to say where the predictor has the wrong idea."""
+    rows = len(attributor)
+    unknown = np.full(rows, np.nan)
+    labels = Labels.unknown(rows)
+    labels.kind[attributor.recording.steps.h_s[:rows] == 0] = StepKind.ZERO
+    return Attribution(
+        labels,
+        linked=np.zeros(rows, np.bool_),
+        residual_m=unknown,
+        margin_m=unknown.copy(),
+        confidence=np.zeros(rows),
+        reason=np.full(rows, int(Reason.UNSUPPORTED_INTEGRATOR), np.int8),
+        parent=np.full(rows, UNKNOWN, np.int32),
+        track=np.full(rows, UNKNOWN, np.int32),
+        scene_time_s=unknown.copy(),
+        scene_time_since_s=unknown.copy(),
+        substeps_how="undecidable: the velocities don't tell where a step began",
+        origin="recording",
+        displaced=np.zeros(rows, np.bool_),
+        precision=dict(attributor.predictor.precision),
+        notes=[
             f"{attributor.chains_without_parent()} of {rows} native steps begin where "
             f"nothing ended, by the {attributor.predictor.name} over a step: these "
             "velocities mean something else"
-        )
+        ],
+    )
 
 
 def _mark_always_displaced(

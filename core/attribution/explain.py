@@ -31,6 +31,9 @@ ROOTS_KEPT = 256
 SEARCH_BUDGET = 4
 SEARCH_CHUNK = 8192
 SEARCH_FREE = 1 << 17
+# Rows that are looked at one by one: so many, and one for every so many taken in.
+ATTEMPTS_FREE = 1000
+ROWS_PER_ATTEMPT = 16
 
 
 class Explainer:
@@ -50,10 +53,14 @@ class Explainer:
         self._motion: Motion | None = None
         self._matches: Matches | None = None
         self._use: BoolArray = np.zeros(0, np.bool_)
-        self._roots: list[tuple[int, Array, Array]] = []  # segment, start, bound
+        # Segments without a parent: their numbers, and where they began, [R, D].
+        self._roots: list[int] = []
+        self._root_starts: Array = np.zeros((0, 0))
+        self._root_bounds: Array = np.zeros((0, 0))
         self._left_out: set[int] = set()  # actors
         self._seen_segments = 0
         self._searched = 0
+        self._attempts = 0
 
     def look_at(self, motion: Motion, matches: Matches, use: BoolArray) -> None:
         """Say which block the rows that are asked for belong to."""
@@ -125,6 +132,9 @@ class Explainer:
 
         Raises no error; what can't be told is -1.
         """
+        self._attempts += 1
+        if self._attempts > ATTEMPTS_FREE + row // ROWS_PER_ATTEMPT:
+            return -1  # hardly anything can be explained: not by these velocities
         found = self._by_some_bodies(row)
         return found if found >= 0 else self._in_older_rows(row)
 
@@ -191,30 +201,42 @@ class Explainer:
             return -1
         self._note_roots()
         i = row - motion.start
-        here = motion.end[i] - motion.moved[i]
-        for segment, there, bound in self._roots:
-            columns = len(there)
-            use = self._use[:columns]
-            off = np.abs(here[:columns] - there)[use]
-            allowed = (motion.loose[i, :columns] + bound)[use]
-            known = np.isfinite(off)
-            metres = self.predictor.layout.metres[:columns][use]
-            if (known & metres).any() and (off <= allowed)[known].all():
-                return segment
-        return -1
+        columns = self._root_starts.shape[1]
+        use = self._use[:columns]
+        here = (motion.end[i] - motion.moved[i])[:columns]
+        off = np.abs(here - self._root_starts)[:, use]
+        allowed = (motion.loose[i, :columns] + self._root_bounds)[:, use]
+        metres = self.predictor.layout.metres[:columns][use]
+        some = np.isfinite(off[:, metres]).any(axis=1)
+        hits = np.flatnonzero(some & _fits(off, allowed))
+        return self._roots[int(hits[0])] if len(hits) else -1
 
     def _note_roots(self) -> None:
         """Remember where segments without a parent began, of the block at hand."""
         motion, chains = self._motion, self.chains
-        for segment in chains.segments[self._seen_segments :]:
-            inside = motion is not None and segment.start >= motion.start
-            if motion is None or not inside or segment.origin is not Origin.ROOT:
-                continue
-            if segment.tip >= segment.start and len(self._roots) < ROOTS_KEPT:
-                i = segment.start - motion.start
-                begins = motion.end[i] - motion.moved[i]
-                self._roots.append((segment.index, begins, motion.loose[i].copy()))
+        fresh = chains.segments[self._seen_segments :]
         self._seen_segments = len(chains.segments)
+        if motion is None:
+            return
+        room = ROOTS_KEPT - len(self._roots)
+        rows = [
+            s.start - motion.start
+            for s in fresh
+            if s.origin is Origin.ROOT and s.start >= motion.start and s.tip >= s.start
+        ][:room]
+        if not rows:
+            return
+        self._roots += [chains.segment_of[motion.start + i] for i in rows]
+        begins = (motion.end - motion.moved)[rows]
+        self._root_starts = _stack(self._root_starts, begins)
+        self._root_bounds = _stack(self._root_bounds, motion.loose[rows])
+
+
+def _stack(above: Array, below: Array) -> Array:
+    """Rows below others that may have fewer columns; NaN where these have none."""
+    wide = np.full((len(above), below.shape[1]), np.nan)
+    wide[:, : above.shape[1]] = above
+    return np.vstack([wide, below])
 
 
 def _fits(off: Array, bound: Array) -> BoolArray:

@@ -23,6 +23,8 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isoscope.core.attribution.segments import Origin
 
 if TYPE_CHECKING:
@@ -105,9 +107,9 @@ def lineages(chains: Chains) -> tuple[list[Lineage], list[int]]:
         For each segment, the index of its lineage.
     """
     segments = chains.segments
-    builder = _Builder(segments)
     # A segment of no rows stands before the one that begins with the same row.
     order = sorted(segments, key=lambda s: (s.start, s.tip))
+    builder = _Builder(segments, _alone(chains, order))
     for segment in reversed(order):
         builder.decide(segment)
     lineage_of = [-1] * len(segments)
@@ -122,7 +124,26 @@ def lineages(chains: Chains) -> tuple[list[Lineage], list[int]]:
         lineage.index = number
         for index in lineage.segments:
             lineage_of[index] = number
+    if builder.alone:
+        _all_rewinds(chains, found, lineage_of)
     return found, lineage_of
+
+
+def _all_rewinds(chains: Chains, found: list[Lineage], lineage_of: list[int]) -> None:
+    """With only one environment, whatever does not follow at once is a rewind."""
+    for lineage in found:
+        lineage.rewinds = []
+    parents = np.frombuffer(chains.parent_of, np.int32)
+    before = np.frombuffer(chains.before, np.int32)
+    unseen = [
+        s.start
+        for s in chains.segments
+        if s.origin is Origin.FORK and s.parent_row < 0 and before[s.start] >= 0
+    ]
+    back = np.flatnonzero((parents >= 0) & (parents != before)).tolist()
+    for row in sorted([*back, *unseen]):
+        home = lineage_of[chains.segment_of[row]]
+        found[home].rewinds.append(Rewind(row, int(before[row]), int(parents[row])))
 
 
 _BIRTHS = {
@@ -133,11 +154,40 @@ _BIRTHS = {
 }
 
 
+def _alone(chains: Chains, order: list[Segment]) -> bool:
+    """Whether only one environment is there, so that every fork is a rewind.
+
+    Two environments that take turns go back to where each had left off, again and
+    again; one that tries things out goes back to earlier states. And whatever comes
+    from one beginning is over before the next begins.
+    """
+    last = {s.index: s.tip for s in order}
+    forks = 0
+    for segment in reversed(order):
+        if segment.children:
+            forks += len(segment.children) - 1
+            last[segment.index] = max(last[c] for c in segment.children)
+    before = -1
+    for segment in order:
+        if segment.origin is Origin.FORK:
+            continue
+        if segment.start <= before:
+            return False
+        before = last[segment.index]
+    parents = np.frombuffer(chains.parent_of, np.int32)
+    home = np.frombuffer(chains.segment_of, np.int32)
+    rows = np.flatnonzero(parents >= 0)
+    back = parents[rows] != np.frombuffer(chains.before, np.int32)[rows]
+    returns = back & (home[rows] == home[parents[rows]])
+    return int(returns.sum()) <= forks
+
+
 class _Builder:
     """Decides forks from the youngest to the oldest."""
 
-    def __init__(self, segments: list[Segment]) -> None:
+    def __init__(self, segments: list[Segment], alone: bool) -> None:
         self.segments = segments
+        self.alone = alone
         count = len(segments)
         self.birth: list[Birth | None] = [_BIRTHS.get(s.origin) for s in segments]
         self.goes_on: list[int] = [-1] * count  # the child that is the owner's
@@ -149,6 +199,11 @@ class _Builder:
         """Say which child goes on, and what the others are."""
         children = [self.segments[c] for c in segment.children]
         if not children:
+            return
+        if self.alone:
+            self.given_up[segment.index] = [c.index for c in children[:-1]]
+            self.goes_on[segment.index] = children[-1].index
+            self.last[segment.index] = max(self.last[c.index] for c in children)
             return
         first = children[0]
         if first.at_once and len(children) > 1:

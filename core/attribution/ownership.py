@@ -35,6 +35,8 @@ UNLIKELY_PAUSE = 1e-3
 # Odds, before anything is seen, that resets don't come right behind the last step.
 OTHER_HABIT = 0.1
 BELIEVED = 0.95
+# Where more have ended unclaimed than this, it can't be told who continues whom.
+MANY = 1024
 CERTAIN = 0.99
 
 
@@ -247,11 +249,14 @@ class _Assigner:
         self.first_step = _first_step(chains)
         self.twice = _reset_twice(lineages, self.first_step)
         self.open = _Open()
+        self.grown: set[int] = set()  # lineages that took in others
 
     def run(self, dry: bool = False) -> Ownership:
         """Take the lineages in order. A dry run merges nothing."""
         for lineage in self.lineages:
             self._let_end(lineage.start)
+            if self._too_many(lineage):
+                continue
             if lineage.birth is Birth.RESET:
                 self._reset(lineage)
             elif lineage.birth in (Birth.THIEF, Birth.COPY):
@@ -260,7 +265,24 @@ class _Assigner:
                 self._pool(lineage)
             else:
                 self._root(lineage)
+        segments = self.chains.segments
+        for home in self.grown:
+            self.lineages[home].rewinds.sort(key=lambda r: r.row)
+            self.lineages[home].segments.sort(
+                key=lambda s: (segments[s].start, segments[s].tip)
+            )
         return self.out
+
+    def _too_many(self, lineage: Lineage) -> bool:
+        """Settle what would take too long to weigh, and can't be told anyway."""
+        crowd = len(self.ended)
+        if lineage.birth in (Birth.POOL, Birth.RESET):
+            crowd -= MANY  # these look at few of them
+        if crowd <= MANY or lineage.doubtful:
+            return False
+        self.out.claims[lineage.index] = Claim(self._new(), linked=False)
+        self.out.claims[lineage.index].gap = lineage.birth is Birth.FIRST
+        return True
 
     # -- who can be claimed ----------------------------------------------------------
 
@@ -400,12 +422,8 @@ class _Assigner:
             Rewind(lineage.heir, lineage.last, lineage.parent_row),
         ]
         victim.start = min(victim.start, lineage.start)
-        victim.rewinds.sort(key=lambda r: r.row)
-        segments = self.chains.segments
-        victim.segments = sorted(
-            victim.segments + lineage.segments,
-            key=lambda s: (segments[s].start, segments[s].tip),
-        )
+        victim.segments += lineage.segments
+        self.grown.add(home)
 
     def _pool(self, lineage: Lineage) -> None:
         """From one of several equal states.
@@ -440,6 +458,8 @@ class _Assigner:
             if self.lineages[index].birth is not Birth.POOL:
                 return False
             index = claims[index].orphan
+            if index >= 0 and claims[index].nameless:
+                return True  # only what is anonymous loses its name
         return False
 
     def _root(self, lineage: Lineage) -> None:

@@ -213,6 +213,32 @@ def test_an_environment_that_keeps_missing_its_restore() -> None:
     assert [m.native for m in found.missed_restores] == [m[0] for m in truth.missed]
 
 
+def test_one_environment_that_tries_out_many_branches() -> None:
+    scene, truth = Scene(), Truth()
+    env = Env(scene, 0, truth, 0)
+    env.reset()
+    rng = np.random.default_rng(0)
+    saved = [env.snapshot]
+    tried = 0
+    for k in range(200):
+        if k % 7 == 6:
+            chosen = saved[int(rng.integers(len(saved) - 1))]
+            assert chosen is not None
+            env.snapshot = chosen.copy()
+            tried += 1
+        env.act()
+        saved.append(env.snapshot)
+    found = attribute(scene.recording())
+    assert found.environments == 1
+    assert (found.labels.env == 0).all()
+    assert found.parent.tolist() == truth.parent
+    assert found.missed_restores == []
+    assert len(found.rewinds) == tried
+    for seen in found.rewinds:
+        assert seen.to_native == truth.parent[seen.native]
+        assert seen.left_native == seen.native - 1
+
+
 def test_a_restore_missed_in_the_very_first_step() -> None:
     scene, truth = run(2, 20, seed=5, length=100, missed=((0, 0),))
     found = attribute(scene.recording())
