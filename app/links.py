@@ -4,7 +4,8 @@ A link holds no data: it names a file, a position in it and how it was looked at
 link names and this machine doesn't have is told when it is opened.
 
 The form is ours: the scheme ``isoscope``, then an ordinary URL query. ``file`` may come
-several times (the last one is the active one); ``hide`` is an actor's index, and
+several times (the last one is the active one); ``env`` is the environment that is
+looked at, ``hide`` an actor's index, and
 ``plot`` is ``ACTOR:COMPONENT:FIELD`` with ``-`` for none.
 """
 
@@ -31,6 +32,7 @@ class ViewLink:
     actor: int | None = None
     hidden: tuple[int, ...] = ()
     plots: tuple[FieldRef, ...] = ()
+    env: int | None = None
 
 
 def is_link(text: str) -> bool:
@@ -47,6 +49,7 @@ def format_link(link: ViewLink) -> str:
             ("at", link.at),
             ("layout", link.layout),
             ("theme", link.theme),
+            ("env", _number(link.env) if link.env is not None else ""),
             ("actor", _number(link.actor) if link.actor is not None else ""),
         )
         if value
@@ -80,7 +83,7 @@ def parse_link(text: str) -> ViewLink:
     files = tuple(found.get("file", ()))
     if not files:
         raise UsageError("the link names no file; it needs ?file=PATH")
-    actors = found.get("actor", ())
+    actors, envs = found.get("actor", ()), found.get("env", ())
     return ViewLink(
         files,
         _last(found, "at"),
@@ -89,6 +92,7 @@ def parse_link(text: str) -> ViewLink:
         _index(actors[-1], "actor") if actors else None,
         tuple(_index(value, "hide") for value in found.get("hide", ())),
         tuple(_plot(value) for value in found.get("plot", ())),
+        _index(envs[-1], "env") if envs else None,
     )
 
 

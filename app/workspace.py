@@ -102,11 +102,16 @@ class Workspace:
             self.settings.add_recent(path)
 
         def failed(error: BaseException) -> None:
-            ended(self._take_in_failed(path, error, replaced))
+            if replaced is not None and replaced.rows:
+                # What was read of it before is as good as it was, and stays.
+                self._tell(error, f"opening {path}")
+                ended(replaced)
+            else:
+                ended(self._take_in_failed(path, error, replaced))
 
         def ended(document: Document) -> None:
             del self.opening[path]
-            if replaced is not None:
+            if replaced is not None and replaced is not document:
                 self.close(replaced)
             for position, call in self._after.pop(path):
                 self._arrived(document, position, call)
@@ -118,7 +123,8 @@ class Workspace:
         self.opening_changed.emit()
 
     def _arrived(self, document: Document, at: str, then: Then | None) -> None:
-        self.go_to(document, at)
+        if document.phase is not Phase.FAILED:  # why it did is what is to be told
+            self.go_to(document, at)
         if then is not None:
             then(document)
 

@@ -93,7 +93,7 @@ ACTIONS: tuple[Action, ...] = (
             "link.copy",
             "Copy a link to this view",
             (),
-            "File, position, layout, plots and hidden actors, as one line of text",
+            "File, position, environment, layout and plots, as one line of text",
         ),
         Action("link.open", "Open the link on the clipboard"),
         Action("file.screenshot", "Save a picture of the window", ("Ctrl+Shift+S",)),

@@ -29,6 +29,7 @@ def link_of(window: Window) -> ViewLink | None:
         document.selection.actor,
         tuple(sorted(document.hidden)),
         tuple(document.plots),
+        document.focus,
     )
 
 
@@ -75,5 +76,7 @@ def show_link(window: Window, link: ViewLink) -> None:
             document.add_plot(plot)
         if link.actor is not None:
             window.session.select(link.actor)
+        if link.env is not None:
+            window.session.focus(link.env)
 
     window.open_files([link.files[-1]], at=link.at, then=look)

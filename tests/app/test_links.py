@@ -21,6 +21,7 @@ links = st.builds(
     st.none() | numbers,
     st.lists(numbers, max_size=4).map(tuple),
     st.lists(fields, max_size=4).map(tuple),
+    st.none() | numbers,
 )
 
 
@@ -53,6 +54,7 @@ def test_unknown_keys_are_passed_over():
         ("isoscope:?at=native:1", "names no file"),
         ("isoscope:?file=a&actor=x", "actor=x is no number"),
         ("isoscope:?file=a&hide=-1", "hide=-1 is no number"),
+        ("isoscope:?file=a&env=all", "env=all is no number"),
         ("isoscope:?file=a&hide=99999999999999999999", "is no number"),
         ("isoscope:?file=a&plot=vcom", "plot=vcom is not"),
         ("isoscope:?file=a&plot=1:2:", "is not ACTOR:COMPONENT:FIELD"),

@@ -261,6 +261,7 @@ def test_a_link_reopens_the_very_view(make_window, window):
     document.set_hidden(2, True)
     document.add_plot(FieldRef(1, "vcom", 0))
     window.session.select(1)
+    window.session.focus(1)
     window.actions_by_id["link.copy"].trigger()
     text = QGuiApplication.clipboard().text()
     assert text.startswith("isoscope:?file=/")
@@ -274,6 +275,7 @@ def test_a_link_reopens_the_very_view(make_window, window):
     assert opened.hidden == {2}
     assert FieldRef(1, "vcom", 0) in opened.plots
     assert opened.selection.actor == 1
+    assert opened.focus == 1
 
 
 def test_a_text_that_is_no_link_is_told(window):

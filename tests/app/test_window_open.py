@@ -364,6 +364,32 @@ def test_reading_the_only_recording_again_does_not_lead_to_the_start_page(
     assert not window.frame.starting
 
 
+def test_reading_again_what_is_gone_keeps_what_was_read(
+    make_window, tmp_path, recordings
+):
+    path = tmp_path / "run.h5"
+    path.write_bytes((recordings / "soft_body.h5").read_bytes())
+    window = make_window(path)
+    document = window.session.active
+    window.session.clock.seek(9)
+    path.unlink()
+    window.actions_by_id["file.reload"].trigger()
+    settle(window)
+    assert "no such file" in window.frame.message_bar.text
+    assert window.session.documents == [document]
+    assert (document.phase, document.rows) == (Phase.READY, 40)
+    assert window.session.clock.row == 9
+
+
+def test_why_a_file_did_not_open_is_told_and_not_that_it_has_no_rows(
+    make_window, recordings
+):
+    window = make_window()
+    window.open_files([recordings / "killed.h5"], at="native:3")
+    settle(window)
+    assert "its writer died" in window.frame.message_bar.text
+
+
 def test_a_file_asked_for_twice_is_opened_once_and_gone_to(make_window, recordings):
     window = make_window()
     path = recordings / "soft_body.h5"
