@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from isoscope.app.bench import collect_load as load
 from isoscope.app.bench.collect_memory import peak_and_output
-from isoscope.core.bench import Samples, interleave, ratio
+from isoscope.core.bench import Samples, ratio
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from isoscope.core.trajectory.collector import TrajectoryCollector
 
 ROUNDS = 31
@@ -67,6 +70,9 @@ def _against_stacking(chunks: list[load.Chunk]) -> dict[str, Any]:
         while not stop.wait(EVERY_S):
             events += len(listener.take())
 
+    def stack() -> None:
+        load.read(load.stack_all(chunks))
+
     def collect(into: TrajectoryCollector) -> None:
         trajectory = load.collect_all(into, next(coming))
         load.read(list(load.tensors_of(trajectory)))
@@ -74,14 +80,13 @@ def _against_stacking(chunks: list[load.Chunk]) -> dict[str, Any]:
     consumer = threading.Thread(target=listen, daemon=True)
     consumer.start()
     try:
-        samples = interleave(
+        samples = _in_turn(
             {
-                "stack": lambda: load.read(load.stack_all(chunks)),
-                "collect": lambda: collect(quiet),
-                "observed": lambda: collect(heard),
+                "stack": stack,
+                "collect": partial(collect, quiet),
+                "observed": partial(collect, heard),
             },
             ROUNDS,
-            WARMUP,
         )
     finally:
         stop.set()
@@ -98,6 +103,28 @@ def _against_stacking(chunks: list[load.Chunk]) -> dict[str, Any]:
     }
 
 
+def _in_turn(
+    sides: Mapping[str, Callable[[], float | None]], rounds: int
+) -> dict[str, Samples]:
+    """Time the sides in every round, each beginning as often as any other.
+
+    What one leaves of the memory, the next one meets: a fixed order favours one. A side
+    that gives seconds says itself how long it took.
+    """
+    names = list(sides)
+    samples = {name: Samples() for name in names}
+    for number in range(-WARMUP, rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            begun = time.perf_counter()
+            took = sides[name]()
+            if took is None:
+                took = time.perf_counter() - begun
+            if number >= 0:
+                samples[name].seconds.append(took)
+    return samples
+
+
 def _pending(chunks: list[load.Chunk]) -> dict[str, Any]:
     """Take chunks while others wait; what lets a scope go out is not timed."""
     steps = itertools.count()
@@ -105,12 +132,10 @@ def _pending(chunks: list[load.Chunk]) -> dict[str, Any]:
         "few": _with_pending(chunks[0], FEW),
         "many": _with_pending(chunks[0], MANY),
     }
-    samples = {name: Samples() for name in sides}
-    for number in range(-WARMUP, PENDING_ROUNDS):
-        for name, into in sides.items():
-            took = _seconds(into, chunks, next(steps))
-            if number >= 0:
-                samples[name].seconds.append(took)
+    timed: dict[str, Callable[[], float]] = {
+        name: partial(_taking, into, chunks, steps) for name, into in sides.items()
+    }
+    samples = _in_turn(timed, PENDING_ROUNDS)
     few, many = samples["few"].median_s, samples["many"].median_s
     each = load.CHUNKS - 1
     return {
@@ -130,11 +155,11 @@ def _with_pending(chunk: load.Chunk, count: int) -> TrajectoryCollector:
     return into
 
 
-def _seconds(
-    into: TrajectoryCollector, chunks: list[load.Chunk], step_id: int
+def _taking(
+    into: TrajectoryCollector, chunks: list[load.Chunk], steps: Iterator[int]
 ) -> float:
     """How long it takes to take all chunks of a step but the last."""
-    halves = load.halves_of(chunks, step_id)
+    halves = load.halves_of(chunks, next(steps))
     begun = time.perf_counter()
     for part in halves[:-2]:
         into.collect(part, None)

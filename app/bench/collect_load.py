@@ -52,15 +52,23 @@ class Chunk:
         def some(width: int) -> Tensor:
             return torch.rand(ENVS, width, generator=generator)
 
-        flags = [torch.zeros(ENVS, CHUNK, dtype=torch.bool) for _ in range(3)]
+        def flags(width: int) -> Tensor:
+            return torch.zeros(ENVS, width, dtype=torch.bool)
+
         full = CHUNK * WIDTH
         return cls(
-            *(
-                some(width)
-                for width in (NUMBERS, NUMBERS, full, full, full, 1, 1, CHUNK)
-            ),
-            *flags,
-            torch.zeros(ENVS, full, dtype=torch.bool),
+            obs=some(NUMBERS),
+            next_obs=some(NUMBERS),
+            action=some(full),
+            logprobs=some(full),
+            versions=some(full),
+            values=some(1),
+            final_values=some(1),
+            rewards=some(CHUNK),
+            dones=flags(CHUNK),
+            terminations=flags(CHUNK),
+            truncations=flags(CHUNK),
+            no_flags=flags(full),
         )
 
     def parts(self, key: TrajectoryKey) -> tuple[PolicyPart, EnvPart]:

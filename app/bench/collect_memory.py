@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from isoscope.core.errors import ReadError
 
@@ -68,7 +69,7 @@ def main() -> None:
     into.discard(load.key_of(1, 0))
     before = resident("VmRSS:") or 0
     CLEAR.write_text(FORGET_PEAK)
-    came = []
+    came: list[tuple[Any, Any]] = []
     for chunk_id in range(load.CHUNKS):
         for part in load.Chunk.make(generator).parts(load.key_of(0, chunk_id)):
             came += into.collect(part, None)
