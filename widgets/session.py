@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 from psygnal import Signal
 
-from isoscope.core.clock import Clock, TimeAxis
-from isoscope.core.controltime import control_axis, scene_axis
+from isoscope.core.clock import Clock
 from isoscope.core.isolation.places import row_of
+from isoscope.widgets.times import axes_of
 
 if TYPE_CHECKING:
     from isoscope.core.analysis import Analysis
     from isoscope.core.isolation.findings import Finding
     from isoscope.core.recording.model import Actor, Labels, Recording
     from isoscope.core.recording.source import Source
-    from isoscope.core.recording.tracks import Array
     from isoscope.core.series import Measure
 
 MessageLevel = Literal["error", "warning", "note"]
@@ -363,42 +361,5 @@ class Session:
             self.active.cursor = self.clock.row
 
 
-def axes_of(document: Document) -> list[TimeAxis]:
-    """The times that a document can be played over; the usual one first.
-
-    The control time is that of the environment that is looked at or, without one, of
-    each step's own environment.
-    """
-    steps, analysis = document.recording.steps, document.analysis
-    rows = len(steps)
-    axes = []
-    if _known(steps.h_s):
-        axes.append(TimeAxis.recording(steps.time_s, steps.h_s))
-    scene_s, control_s = steps.scene_time_s, None
-    if analysis is not None:
-        if not _known(scene_s):
-            scene_s = _padded(analysis.attribution.scene_time_s, rows)
-        control_s = _padded(analysis.control_s, rows)
-    found = [scene_axis(scene_s, steps.h_s)]
-    if control_s is not None and analysis is not None:
-        focus = document.focus
-        own = analysis.rows_of(focus) if focus is not None else None
-        found.append(control_axis(control_s, steps.h_s, own))
-    axes += [axis for axis in found if axis is not None]
-    axes.append(TimeAxis.native(steps.h_s))
-    return axes
-
-
 def _several(document: Document) -> bool:
     return document.analysis is not None and document.analysis.shared
-
-
-def _padded(values: Array, rows: int) -> Array:
-    """As many rows as there are; those that nobody has looked at yet are NaN."""
-    if len(values) >= rows:
-        return values[:rows]
-    return np.concatenate([values, np.full(rows - len(values), np.nan)])
-
-
-def _known(values: Array) -> bool:
-    return bool(np.isfinite(values).any())

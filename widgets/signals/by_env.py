@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from isoscope.core.analysis import Analysis
     from isoscope.core.recording.model import Recording
     from isoscope.core.series import FieldRows
-    from isoscope.widgets.session import FieldRef
+    from isoscope.widgets.session import Document, FieldRef
     from isoscope.widgets.signals.resolve import PlotSpec
 
 MOST_ENVS = 8  # drawn together: as many as there are colours
@@ -104,3 +104,41 @@ def apart(recording: Recording, refs: list[FieldRef]) -> list[FieldRef]:
                 continue
         found.append(ref)
     return found
+
+
+class Split:
+    """The plots that are shown, made of those of all environments together.
+
+    Attributes
+    ----------
+    bases
+        Those of all environments together.
+    on
+        Whether the ones that are shown have a line for each environment.
+    """
+
+    def __init__(self) -> None:
+        self.bases: list[PlotSpec] = []
+        self.on = False
+        self._shown: list[PlotSpec] = []
+        self._made_for: object = None
+
+    def specs(
+        self, document: Document, bases: list[PlotSpec], wanted: bool
+    ) -> list[PlotSpec]:
+        """The plots to show; those that need not differ are the same as before."""
+        analysis = document.analysis
+        if analysis is None or not analysis.shared or not wanted:
+            self.on, self._made_for = False, None
+            self.bases = self._shown = bases
+            return bases
+        shown, focus = document.shown_envs, document.focus
+        made_for = (id(analysis.attribution), shown, focus)
+        known: dict[PlotSpec, PlotSpec] = {}
+        if made_for == self._made_for:
+            known = dict(zip(self.bases, self._shown, strict=True))
+        self.on, self._made_for, self.bases = True, made_for, bases
+        self._shown = [
+            known.get(base) or split(base, analysis, shown, focus) for base in bases
+        ]
+        return self._shown

@@ -23,7 +23,7 @@ from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, FieldRef, Phase
 from isoscope.widgets.signals.board import Board
-from isoscope.widgets.signals.by_env import apart, split
+from isoscope.widgets.signals.by_env import Split, apart
 from isoscope.widgets.signals.choices import field_choices
 from isoscope.widgets.signals.defaults import default_plots, suggestions
 from isoscope.widgets.signals.empty import EmptyState
@@ -57,9 +57,8 @@ class SignalsPanel(Panel):
         self._spans: WeakKeyDictionary[Document, Span] = WeakKeyDictionary()
         self._chosen: WeakKeyDictionary[Document, list[FieldRef]] = WeakKeyDictionary()
         self._document: Document | None = None
-        self._bases: list[PlotSpec] = []  # of all environments together
+        self._split = Split()
         self._specs: list[PlotSpec] = []
-        self._split_by: object = None  # what the lines of `_specs` depend on
         self._stale = True
         self._due = QTimer(self)
         self._due.setSingleShot(True)
@@ -196,7 +195,7 @@ class SignalsPanel(Panel):
             self.unobserve(old.analysed, self._analysed)
             self.unobserve(old.hidden_envs_changed, self.invalidate)
         self._document = document
-        self._bases, self._specs = [], []
+        self._split, self._specs = Split(), []
         if document is not None:
             self.observe(document.plots_changed, self._plots_changed)
             self.observe(document.grown, self._grown)
@@ -311,11 +310,13 @@ class SignalsPanel(Panel):
                 self._show_empty()
             return
         recording = document.recording
-        known = {spec.ref: spec for spec in self._bases if _current(spec, document)}
+        known = {
+            spec.ref: spec for spec in self._split.bases if _current(spec, document)
+        }
         proof = proof_plots(recording, document.chosen_finding)
         refs = dict.fromkeys([*proof, *document.plots])
         bases = [known.get(ref) or resolve(recording, ref) for ref in refs]
-        self._split(document, bases)
+        self._specs = self._split.specs(document, bases, self.env_tool.isChecked())
         rows = max(document.expected_rows, 1)
         span = self._spans.get(document, Span.whole(rows)).grown(rows)
         self._spans[document] = span
@@ -328,28 +329,10 @@ class SignalsPanel(Panel):
         self.board.load(span, self.session.clock.state.kind is not TimeKind.NATIVE)
         self._tell(span)
 
-    def _split(self, document: Document, bases: list[PlotSpec]) -> None:
-        """Make the plots that are shown of those of all environments together."""
-        analysis = document.analysis
-        if analysis is None or not analysis.shared or not self.env_tool.isChecked():
-            self._bases = self._specs = bases
-            self._split_by = None
-            return
-        by = (id(analysis.attribution), document.shown_envs, document.focus)
-        known = dict(zip(self._bases, self._specs, strict=True))
-        if by != self._split_by:
-            known = {}
-        self._bases, self._split_by = bases, by
-        self._specs = [
-            known.get(base)
-            or split(base, analysis, document.shown_envs, document.focus)
-            for base in bases
-        ]
-
     def _tell(self, span: Span) -> None:
         document = self._document
         parts = []
-        if document is not None and self._split_by is not None:
+        if document is not None and self._split.on:
             focus = document.focus
             parts.append("by environment" if focus is None else f"env {focus}")
         if not span.is_whole:
