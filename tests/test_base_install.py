@@ -32,8 +32,12 @@ NEEDS_TORCH = ("trajectory", "channel", "collection")
 
 
 def base_requirements() -> tuple[str, ...]:
+    """Return the base dependencies, each at the version that is tested on."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    return (*project["dependencies"], "--constraint", str(ROOT / "constraints.txt"))
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if "==" in line)
+    names = [dependency.split(">=")[0] for dependency in project["dependencies"]]
+    return tuple(f"{name}=={pins[name]}" for name in names)
 
 
 @pytest.fixture(scope="module")
