@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from isoscope.core.attribution.predictor import Layout, Motion
     from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
 
-# Neighbours on either side that are checked; the right one is among the nearest.
-REACH = 24
+# Neighbours on either side that are checked, at most; the right one is among the
+# nearest. Where states crowd, fewer, so that the pairs stay in proportion to the rows.
+REACH, LEAST_REACH = 512, 24
+PAIRS_PER_ROW = 16
 # Columns that tell states apart this many times worse than the best one don't count.
 USEFUL = 100.0
 SLACK_EPS = 64 * float(np.finfo(np.float64).eps)
@@ -229,9 +231,14 @@ class _Look:
         centre = np.searchsorted(place, at)
         low = np.searchsorted(place, at - width, "left")
         high = np.searchsorted(place, at + width, "right")
-        low = np.maximum(low, centre - REACH)
-        high = np.minimum(high, centre + REACH)
-        counts = np.maximum(high - low, 0)
+        reach, most = REACH, PAIRS_PER_ROW * len(self.motion)
+        while True:
+            near = np.maximum(low, centre - reach)
+            counts = np.maximum(np.minimum(high, centre + reach) - near, 0)
+            if reach <= LEAST_REACH or int(counts.sum()) <= most:
+                break
+            reach //= 2
+        low = near
         begin = np.cumsum(counts) - counts
         classes = np.arange(int(counts.sum())) - np.repeat(begin - low, counts)
         return np.repeat(ask, counts), classes

@@ -95,7 +95,7 @@ def _names(settled: Settled) -> dict[int, int]:
     for linked in (True, False):
         for lineage in settled.lineages:
             claim = claims[lineage.index]
-            if claim.nameless or claim.env < 0 or claim.linked is not linked:
+            if claim.env < 0 or claim.linked is not linked:
                 continue
             if claim.env not in names:
                 names[claim.env] = next(free)

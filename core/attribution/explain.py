@@ -28,9 +28,9 @@ DOUBTFUL = 0.3  # share of rows without candidates from which columns are doubte
 TIPS_ASKED = 256
 ROOTS_KEPT = 256
 # Rows that may be read again in search of old states, for every row taken in.
-SEARCH_BUDGET = 4
+SEARCH_BUDGET = 16
 SEARCH_CHUNK = 8192
-SEARCH_FREE = 1 << 17
+SEARCH_FREE = 1 << 20
 # Rows that are looked at one by one: so many, and one for every so many taken in.
 ATTEMPTS_FREE = 1000
 ROWS_PER_ATTEMPT = 16

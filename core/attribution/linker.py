@@ -92,7 +92,8 @@ class Linker:
             if code == Code.NORMAL and high - low == 1 and only[classes[low]] >= 0:
                 parent = only[classes[low]]
                 segment = segments[segment_of[parent]]
-                if segment.tip == parent and parent in live:
+                waits = segment.tip == parent and parent in live
+                if waits and parent not in chains.pools:
                     chains.follow(parent)
                     confidence.append(1.0 if tight[low] else LOOSE_CONFIDENCE)
                     table.add(start + i)
@@ -137,8 +138,9 @@ class Linker:
             chains.begin(Origin.ROOT)
             return 1.0
         best, sure = self._best(choices)
-        if sure >= CERTAIN and best.row not in chains.pools:
+        if sure >= CERTAIN and (best.waiting or best.row not in chains.pools):
             table.remove(best.row)
+            chains.leave_pool(best.row)
             chains.follow(best.row)
             return sure if entries[0][2] else min(sure, LOOSE_CONFIDENCE)
         waiting = [c for c in choices if c.waiting and c.weight > best.weight + AGAIN]

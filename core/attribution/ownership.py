@@ -27,7 +27,7 @@ from isoscope.core.attribution.segments import Origin
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.lineages import Lineage
-    from isoscope.core.attribution.segments import Chains
+    from isoscope.core.attribution.segments import Chains, Segment
     from isoscope.core.recording.tracks import Array, Int64Array
 
 # Below this chance of a pause as long as an environment's silence, it has ended.
@@ -434,7 +434,7 @@ class _Assigner:
         """
         claims = self.out.claims
         segment = self.chains.segments[lineage.segments[0]]
-        tips = sorted(segment.pool.tips) if segment.pool is not None else []
+        tips = self._tips_of(segment)
         owners = [self.lineage_of[self.chains.segment_of[tip]] for tip in tips]
         named = [k for k in owners if not self._anonymous(k)]
         free = [k for k in owners if not claims[k].nameless]
@@ -447,6 +447,14 @@ class _Assigner:
             claims[free[0]].env, orphan=free[0], rivals=tuple(owners)
         )
         claims[lineage.index].nameless = lineage.last in self.twins
+
+    def _tips_of(self, segment: Segment) -> list[int]:
+        """The equal states that a segment may have come from, as known by now."""
+        if segment.pool is None:
+            return []
+        pools = self.chains.pools
+        now = next((pools[t] for t in segment.pool.tips if t in pools), segment.pool)
+        return sorted(now.tips)
 
     def _anonymous(self, index: int) -> bool:
         """Whether nothing before this lineage tells whose it is."""

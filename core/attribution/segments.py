@@ -224,6 +224,16 @@ class Chains:
                 self.live.pop(tip, None)
         return segment
 
+    def leave_pool(self, tip: int) -> None:
+        """A tip of a pool is told from the others after all: it is none of them."""
+        pool = self.pools.pop(tip, None)
+        if pool is None:
+            return
+        pool.tips.discard(tip)
+        if pool.taken >= len(pool.tips):
+            for other in pool.tips:
+                self.live.pop(other, None)
+
     def forget(self, keep: int) -> None:
         """Let go of the tips that have waited longest, all but `keep` of them."""
         for tip in list(self.live)[: max(len(self.live) - keep, 0)]:
