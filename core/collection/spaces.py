@@ -129,7 +129,8 @@ def chunk_of(actions: Any, chunk: int, spec: ActionSpec) -> Array:
         If their shape is another.
     """
     array = np.asarray(torch.as_tensor(actions).detach().cpu().to(torch.float64))
-    if array.ndim >= 2 and array[0].size == chunk * spec.width and len(array):
+    shapes = (chunk, spec.width), (chunk * spec.width,)
+    if array.shape[1:] in shapes and len(array):
         return array.reshape(len(array), chunk, spec.width)
     raise CollectionError(
         f"acting: the actions are {list(array.shape)}; give [B, {chunk}, {spec.width}] "
