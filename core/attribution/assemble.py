@@ -30,6 +30,7 @@ from isoscope.core.attribution.result import (
 )
 from isoscope.core.attribution.runs import Substeps
 from isoscope.core.attribution.settle import Settled, settle
+from isoscope.core.errors import UsageError
 from isoscope.core.recording.model import Labels, StepKind
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def assemble(
 def _given(substeps: int | None, labels: GivenLabels | None) -> Substeps | None:
     """M as somebody says it."""
     if substeps is not None:
+        if substeps < 1:
+            raise UsageError(f"a control step can't have {substeps} substeps")
         return Substeps(substeps, "given")
     said = substeps_of(labels) if labels is not None else None
     return None if said is None or labels is None else Substeps(said, labels.source)

@@ -114,6 +114,11 @@ class Attributor:
         labels
             What somebody says about single steps. Without, what the recording's own
             source says about them.
+
+        Raises
+        ------
+        UsageError
+            If `substeps` is below 1.
         """
         if labels is None and self.recording.labels is not None:
             labels = GivenLabels(self.recording.labels, None, self.recording.name)
