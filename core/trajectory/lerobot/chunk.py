@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.core.trajectory.errors import (
+    TrajectoryIndexError,
     TrajectoryKeyError,
     TrajectoryValueError,
 )
@@ -244,6 +245,13 @@ class LeRobotChunk:
             return info
         if EXPERT in info:
             return info
+        slots = min(actions.shape[1], flags.shape[1])
+        if slot >= slots:
+            raise TrajectoryIndexError(
+                f"decoding a chunk: the policy's action and intervene_flags have "
+                f"{slots} slots, and there are {self.step_count} steps; give both as "
+                "[B, C], C at least the steps"
+            )
         added = {**info, EXPERT: actions[:, slot], FLAG: flags[:, slot]}
         if isinstance(info.get(FINAL[1]), dict):
             added[FINAL[1]] = {**info[FINAL[1]], EXPERT: actions, FLAG: flags}

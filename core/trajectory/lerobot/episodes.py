@@ -56,10 +56,14 @@ class LeRobotEpisodeState:
 
 @dataclass(frozen=True, slots=True)
 class DecodedStep:
-    """A step, and the frame it gives if that is known without what went before."""
+    """A step, and the frame it gives if that is known without what went before.
+
+    One that only ends its episode executed nothing and saw nothing.
+    """
 
     step: LeRobotStep
     frame: LeRobotFrame | None = None
+    only_ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +158,10 @@ class LeRobotEpisodeAccumulator:
         for slot in range(chunk.step_count):
             for env in range(chunk.num_envs):
                 step = chunk.step(slot, env, pairing)
-                if step is None and slot == 0:
-                    step = chunk.end_without_step(env)
+                if step is None and slot == 0 and self._closes:
+                    end = chunk.end_without_step(env)
+                    if end is not None:
+                        decoded.append(DecodedStep(_brief(end), only_ends=True))
                 if step is None:
                     continue
                 frame = None
@@ -218,6 +224,9 @@ class LeRobotEpisodeAccumulator:
         step = each.step
         state = self.states[step.env_index]
         pairs = self.options.pairing is Pairing.PAIRS
+        if each.only_ends:
+            self._end(state, step)
+            return
         if step.info_flag("record_reset"):
             # What was recorded is dropped, also where the environment finished.
             state.forget()

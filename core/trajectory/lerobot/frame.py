@@ -14,7 +14,7 @@ from isoscope.core.trajectory.errors import (
 )
 from isoscope.core.trajectory.lerobot.images import images_of
 from isoscope.core.trajectory.lerobot.options import LeRobotOptions, MissingState
-from isoscope.core.trajectory.lerobot.values import to_numpy, truth
+from isoscope.core.trajectory.lerobot.values import NUMBERS, to_numpy, truth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,8 +137,8 @@ class LeRobotFrame:
                 "'states', or choose missing_state: drop, which leaves the frame out"
             )
         return cls(
-            state=np.array(to_numpy(state), np.float32),
-            action=np.array(to_numpy(action), np.float32).reshape(-1),
+            state=_numbers("the state", state),
+            action=_numbers("the action", action).reshape(-1),
             task=_task_of(observation, options) if task is None else task,
             images=images_of(observation, options.images),
             intervene_flag=bool(intervene_flag),
@@ -210,7 +210,7 @@ def expert_action(info: Any, action_dim: int) -> NDArray[np.float32] | None:
 
 def expert_rows(action: Any, action_dim: int) -> NDArray[np.float32]:
     """Give an expert's action, or the actions of a chunk, as float32 ``[n, A]``."""
-    values = np.array(to_numpy(action), np.float32).reshape(-1)
+    values = _numbers("the expert's action", action).reshape(-1)
     if values.size == 0 or values.size % action_dim:
         raise TrajectoryValueError(
             f"recording a frame: the expert's action has {values.size} values, which "
@@ -239,6 +239,16 @@ def check_segment(segment_id: int) -> None:
             f"recording a frame: segment {segment_id} of an episode; an episode has at "
             f"most {LAST_SEGMENT + 1} segments, end it earlier"
         )
+
+
+def _numbers(what: str, value: Any) -> NDArray[np.float32]:
+    """Give numbers as float32 of their own memory."""
+    array = to_numpy(value)
+    if array.dtype.kind not in NUMBERS:
+        raise TrajectoryTypeError(
+            f"recording a frame: {what} is {array.dtype}; give numbers"
+        )
+    return np.array(array, np.float32)
 
 
 def _first(observation: dict[str, Any], names: tuple[str, ...]) -> Any:

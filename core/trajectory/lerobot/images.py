@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.core.trajectory.errors import TrajectoryValueError
+from isoscope.core.trajectory.errors import TrajectoryTypeError, TrajectoryValueError
 from isoscope.core.trajectory.lerobot.options import Images
-from isoscope.core.trajectory.lerobot.values import to_numpy
+from isoscope.core.trajectory.lerobot.values import NUMBERS, to_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +55,11 @@ def as_uint8(picture: NDArray[Any], name: str, how: Images) -> NDArray[np.uint8]
         raise TrajectoryValueError(
             f"recording a frame: {name} is empty, {list(picture.shape)}; "
             "give a picture, or leave the key out"
+        )
+    if picture.dtype.kind not in NUMBERS:
+        raise TrajectoryTypeError(
+            f"recording a frame: {name} is {picture.dtype}; a picture is numbers, "
+            "uint8 best"
         )
     if how is Images.UINT8 and (picture.dtype != np.uint8 or picture.ndim != 3):
         raise TrajectoryValueError(

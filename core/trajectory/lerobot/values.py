@@ -10,6 +10,8 @@ from torch import Tensor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+NUMBERS = "biuf"  # NumPy's kinds of bool, whole and floating-point numbers
+
 
 def to_numpy(value: Any) -> NDArray[Any]:
     """Give any tensor, array, list or number as an array; memory may be shared."""

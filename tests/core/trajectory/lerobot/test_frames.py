@@ -11,6 +11,7 @@ import torch
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.trajectory.errors import (
     TrajectoryRuntimeError,
+    TrajectoryTypeError,
     TrajectoryValueError,
 )
 from isoscope.core.trajectory.lerobot import (
@@ -233,3 +234,15 @@ def test_actions_that_are_not_one_of_the_policys_width_are_refused() -> None:
             LeRobotFrame.from_step(
                 observation=PICK, action=action, info=info, action_dim=2
             )
+
+
+@pytest.mark.parametrize(
+    ("odd", "named"),
+    [
+        ({"states": "abc"}, "the state is <U3"),
+        ({"main_images": np.full((2, 2, 3), "abc")}, "main_images is <U3"),
+    ],
+)
+def test_what_is_no_number_is_refused(odd: dict[str, Any], named: str) -> None:
+    with pytest.raises(TrajectoryTypeError, match=named):
+        LeRobotFrame.from_values(observation={**PICK, **odd}, action=np.zeros(1))

@@ -6,6 +6,7 @@ environment, so a rightly paired frame has state s and action s.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoscope.core.trajectory.errors import (
+    TrajectoryIndexError,
     TrajectoryKeyError,
     TrajectoryValueError,
 )
@@ -23,6 +25,7 @@ from isoscope.core.trajectory.lerobot import (
     LeRobotOptions,
     Pairing,
 )
+from isoscope.core.trajectory.lerobot.options import Frameless
 from isoscope.core.trajectory.policy import PolicyOutput
 
 if TYPE_CHECKING:
@@ -297,6 +300,37 @@ def test_h19_m3_a_mask_with_a_hole_is_refused(mask: list[bool]) -> None:
         [observation(0), observation(1), observation(2)], [[0.0, 1.0, 2.0]], mask=[mask]
     )
     with pytest.raises(TrajectoryValueError, match="contiguous prefix"):
+        made.append(**data)
+
+
+@pytest.mark.parametrize("frameless", list(Frameless))
+def test_a_chunk_with_no_executed_slot_leaves_a_pending_observation(
+    frameless: Frameless,
+) -> None:
+    options = replace(LeRobotOptions.rlinf(), frameless=frameless)
+    made = accumulator(slots=1, options=options)
+    final = {"final_observation": observation(1), "final_info": {}}
+    made.append(**chunk([observation(10)], [[0.0]], terminated=[(0, 0)], infos=[final]))
+    # The next episode begins at 10; nothing is executed in this chunk.
+    made.append(
+        **chunk([observation(10)], [[1.0]], terminated=[(0, 0)], mask=[[False]])
+    )
+    made.append(**chunk([observation(11)], [[2.0]], terminated=[(0, 0)]))
+    first, second = made.drain()
+    assert recorded(first, "state") == [1]
+    assert recorded(second, "state") == [10]
+
+
+def test_a_policy_s_expert_says_something_of_every_step() -> None:
+    made = accumulator(slots=2, options=LeRobotOptions.rlinf())
+    data = chunk(
+        [observation(1), observation(2), observation(3)],
+        [[0.0, 1.0]],
+        expert=[[5.0, 6.0]],
+        flags=[[True, True]],
+    )
+    data["terminations"] = data["truncations"] = torch.tensor([False])
+    with pytest.raises(TrajectoryIndexError, match="2 slots, and there are 3 steps"):
         made.append(**data)
 
 
