@@ -92,10 +92,15 @@ class TrajectorySource:
         Raises
         ------
         TrajectoryValueError
-            If the sizes don't add up to the rows that there are.
+            If the sizes don't add up to the rows that there are, or one is negative.
         """
         if not sources:
             return [[] for _ in split_sizes]
+        if min(split_sizes, default=0) < 0:
+            raise TrajectoryValueError(
+                f"splitting rows of {sources[0].key}: the sizes {list(split_sizes)} "
+                "are not all 0 or more; give how many rows each shard takes"
+            )
         have, want = sum(s.size for s in sources), sum(split_sizes)
         if have != want:
             raise TrajectoryValueError(

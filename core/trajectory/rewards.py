@@ -5,13 +5,14 @@ Formulas of sections 2.3 and 2.4 of the trajectory contract.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from isoscope.core.trajectory.errors import (
     TrajectoryIndexError,
     TrajectoryRuntimeError,
+    TrajectoryTypeError,
     TrajectoryValueError,
 )
 
@@ -67,7 +68,9 @@ def compute(
         If the model's output doesn't fit the rewards; if a value is needed, and the
         rewards are whole numbers or the values not one a row.
     TrajectoryIndexError
-        If the flags are not [B, C].
+        If the flags are not [B, C], or the values of other environments.
+    TrajectoryTypeError
+        If the values are no tensor.
     """
     plain = transition.rewards
     if plain is None:
@@ -100,6 +103,17 @@ def compute(
         raise TrajectoryRuntimeError(
             f"completing cut rewards: they are {rewards.dtype}, which can't take "
             "a value; give floating-point rewards"
+        )
+    given: Any = bootstrap_values  # a record keeps whatever it was given
+    if not isinstance(given, Tensor):
+        raise TrajectoryTypeError(
+            f"completing cut rewards: the bootstrap values are a "
+            f"{type(given).__name__}; give a tensor [B, 1]"
+        )
+    if bootstrap_values.shape[:1] != rows.shape:
+        raise TrajectoryIndexError(
+            f"completing cut rewards: bootstrap values {list(bootstrap_values.shape)} "
+            f"are not of {len(rows)} environments; give [B, 1]"
         )
     if bootstrap_values.numel() != rows.numel():
         raise TrajectoryRuntimeError(

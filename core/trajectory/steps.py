@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from isoscope.core.trajectory import interventions, observations
-from isoscope.core.trajectory.errors import TrajectoryTypeError, TrajectoryValueError
+from isoscope.core.trajectory.errors import (
+    TrajectoryRuntimeError,
+    TrajectoryTypeError,
+    TrajectoryValueError,
+)
 from isoscope.core.trajectory.fields import (
     Field,
     Owner,
@@ -193,11 +197,18 @@ class TrajectoryStep:
         ------
         TrajectoryValueError
             If the step has no rewards.
+        TrajectoryRuntimeError
+            If they are whole numbers and the reward isn't.
         """
         if self.rewards is None:
             raise TrajectoryValueError(
                 "adding a delayed reward: the step has no rewards; give them in the "
                 "transition"
+            )
+        if reward.is_floating_point() and not self.rewards.is_floating_point():
+            raise TrajectoryRuntimeError(
+                f"adding a delayed reward: the step's rewards are {self.rewards.dtype},"
+                f" which can't take {reward.dtype}; give floating-point rewards"
             )
         self.rewards[env_id] += reward
 

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from isoscope.core.trajectory import extract, stacking
-from isoscope.core.trajectory.errors import TrajectoryTypeError, TrajectoryValueError
+from isoscope.core.trajectory.errors import (
+    TrajectoryRuntimeError,
+    TrajectoryTypeError,
+    TrajectoryValueError,
+)
 from isoscope.core.trajectory.fields import trajectory_fields
 from isoscope.core.trajectory.weights_id import NO_VERSIONS, WeightsId
 
@@ -194,6 +198,8 @@ class Trajectory:
             If it can't be divided like that.
         TrajectoryTypeError
             If it holds something that can't be cut.
+        TrajectoryRuntimeError
+            If a tensor in it is of another number of environments.
         """
         size = self.batch_size
         spans = equal_spans(size, split_sizes)
@@ -226,6 +232,8 @@ class Trajectory:
             If a field or key of the first is missing in another.
         TrajectoryTypeError
             If a dict holds another dict.
+        TrajectoryRuntimeError
+            If shapes differ beside the environments.
         """
         batch: dict[str, Any] = {}
         for item in trajectory_fields() if trajectories else ():
@@ -278,10 +286,10 @@ def _batch_size(value: Any) -> int | None:
     if isinstance(value, torch.Tensor) and value.ndim > 1:
         return int(value.shape[1])
     if isinstance(value, dict):
+        # One level, as in RLinf: what lies deeper is carried, but doesn't count.
         for inner in value.values():
-            found = _batch_size(inner)
-            if found is not None:
-                return found
+            if isinstance(inner, torch.Tensor) and inner.ndim > 1:
+                return int(inner.shape[1])
     return None
 
 
@@ -292,6 +300,12 @@ def _cut(value: Any, spans: Sequence[tuple[int, int]], name: str) -> list[Any]:
         columns = {k: _cut(v, spans, f"{name}[{k!r}]") for k, v in value.items()}
         return [{k: v[at] for k, v in columns.items()} for at in range(len(spans))]
     if isinstance(value, torch.Tensor):
+        size = spans[-1][1] if spans else 0
+        if value.ndim < 2 or value.shape[1] != size:
+            raise TrajectoryRuntimeError(
+                f"splitting a trajectory: {name} is {list(value.shape)} for {size} "
+                "environments; make axis 1 as long as in the other fields"
+            )
         return [value[:, begin:end].contiguous() for begin, end in spans]
     raise TrajectoryTypeError(
         f"splitting a trajectory: {name} is a {type(value).__name__}, which can't be "
@@ -315,6 +329,12 @@ def _join(values: Sequence[Any], name: str) -> Tensor:
     if len(values) == 1:
         only: Tensor = values[0]
         return only
+    shapes = {(*value.shape[:1], *value.shape[2:]) for value in values}
+    if len(shapes) > 1 or values[0].ndim < 2:
+        raise TrajectoryRuntimeError(
+            f"batching trajectories: {name} is {[list(v.shape) for v in values]}; only "
+            "the environments, axis 1, may differ"
+        )
     return torch.cat(list(values), dim=1)
 
 

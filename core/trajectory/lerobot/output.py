@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from isoscope.core.channel.hooks import DEFAULT_QUEUE
 from isoscope.core.trajectory.errors import (
     TrajectoryError,
     TrajectoryTypeError,
@@ -19,7 +20,7 @@ from isoscope.core.trajectory.lerobot.episodes import (
     LeRobotEpisodeAccumulator,
 )
 from isoscope.core.trajectory.lerobot.options import SECTION, LeRobotOptions
-from isoscope.core.trajectory.outputs.base import DEFAULT_QUEUE, OutputStrategy
+from isoscope.core.trajectory.outputs.base import OutputStrategy
 from isoscope.core.trajectory.plan import TrajectoryMode
 from isoscope.core.trajectory.settings import lookup
 

@@ -29,8 +29,6 @@ Source = tuple[int, int]
 Emitted = tuple[Any, Any]
 Prepared = TypeVar("Prepared")
 
-DEFAULT_QUEUE = "default_queue"
-
 
 @dataclass(frozen=True, slots=True)
 class ReadyChunk(Generic[Prepared]):

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
+from isoscope.core.channel.hooks import DEFAULT_QUEUE
 from isoscope.core.trajectory import rewards as reward_rules
 from isoscope.core.trajectory.accumulator import TrajectoryAccumulator
 from isoscope.core.trajectory.errors import TrajectoryValueError
 from isoscope.core.trajectory.fields import on_change, trajectory_fields
-from isoscope.core.trajectory.outputs.base import DEFAULT_QUEUE, OutputStrategy
+from isoscope.core.trajectory.outputs.base import OutputStrategy
 from isoscope.core.trajectory.plan import TrajectoryMode
 from isoscope.core.trajectory.settings import FlagRule
 from isoscope.core.trajectory.steps import TrajectoryStep

@@ -19,6 +19,7 @@ from isoscope.core.trajectory.errors import (
     TrajectoryValueError,
     at,
 )
+from isoscope.core.trajectory.fields import trajectory_fields
 from isoscope.core.trajectory.outputs.rollout import AccumulatingOutput
 from isoscope.core.trajectory.plan import TrajectoryMode
 from isoscope.core.trajectory.preprocess.advantages import advantage
@@ -30,7 +31,7 @@ from isoscope.core.trajectory.preprocess.training import (
     normalised,
     with_advantages,
 )
-from isoscope.core.trajectory.trajectory import Trajectory
+from isoscope.core.trajectory.trajectory import Trajectory, equal_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from isoscope.core.trajectory.steps import TrajectoryStep
 
 QUEUE = "pipeline_actor"
-TREES = ("forward_inputs", "curr_obs", "next_obs")
 
 
 class PipelineOutput(AccumulatingOutput):
@@ -185,16 +185,13 @@ class PipelineOutput(AccumulatingOutput):
         accumulator = self.accumulate(chunks)
         if len(route) == 1:
             return accumulator.to_shards(1, chunks[0].prepared.rows)
-        spans, begin = [], 0
-        for _, size in route:
-            spans.append((begin, begin + size))
-            begin += size
+        rows = chunks[0].prepared.rows
         return Trajectory.shards_from_steps(
             accumulator.steps,
             accumulator.max_episode_length,
-            spans,
+            equal_spans(rows, [size for _, size in route]),
             accumulator.tell,
-            chunks[0].prepared.rows,
+            rows,
         )
 
     def _route(self, source: Source) -> list[tuple[int, int]]:
@@ -221,8 +218,9 @@ class PipelineOutput(AccumulatingOutput):
                 f"{doing}: there are no prev_logprobs; the policy has to give them for "
                 "the training pipeline"
             )
-        for tree in TREES:
-            _check_flat(doing, tree, getattr(step, tree))
+        for field in trajectory_fields():
+            if field.tree:
+                _check_flat(doing, field.name, getattr(step, field.name))
         for name in ("rewards", "dones"):
             if not isinstance(getattr(step, name), Tensor):
                 raise TrajectoryValueError(

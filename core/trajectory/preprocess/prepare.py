@@ -166,19 +166,3 @@ def _needed(batch: Mapping[str, Any], key: str, what: str) -> Tensor:
     if not isinstance(value, Tensor):
         raise TrajectoryValueError(f"{what} needs {key}, which this batch lacks")
     return value
-
-
-def mask_exists(
-    *, auto_reset: bool, ignore_terminations: bool, filter_rewards: bool
-) -> bool:
-    """Say whether batches of such a run carry a loss mask."""
-    return filter_rewards or not (auto_reset or ignore_terminations)
-
-
-__all__ = [
-    "CHUNK_LEVEL",
-    "keep_groups",
-    "mask_exists",
-    "merge_rollout_epochs",
-    "preprocess_embodied_batch",
-]

@@ -137,8 +137,12 @@ def test_9_12_true_merges_with_1_and_arrays_are_checked() -> None:
 
 
 def test_9_13_a_dict_in_a_dict_can_t_be_batched() -> None:
-    nested = Trajectory(forward_inputs={"a": {"b": torch.zeros(1, 2, 1)}})
+    deep = {"a": {"b": torch.zeros(1, 2, 1)}}
+    with pytest.raises(TrajectoryValueError, match="batch size is unknown"):
+        Trajectory(forward_inputs=deep).split(2)
+    nested = Trajectory(forward_inputs={**deep, "c": torch.zeros(1, 2, 1)})
     assert nested.batch_size == 2
+    assert nested.split(2)[1].forward_inputs["a"]["b"].shape == (1, 1, 1)
     with pytest.raises(TrajectoryTypeError, match="one level of keys"):
         Trajectory.to_batch([nested])
 

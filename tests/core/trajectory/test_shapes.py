@@ -1,0 +1,84 @@
+"""Shapes and types beside those of the recorded cases: refused by name, at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from isoscope.core.trajectory import (
+    EnvTransition,
+    Field,
+    Owner,
+    Trajectory,
+    TrajectorySource,
+    TrajectoryStep,
+)
+from isoscope.core.trajectory.errors import (
+    TrajectoryIndexError,
+    TrajectoryRuntimeError,
+    TrajectoryTypeError,
+    TrajectoryValueError,
+)
+from isoscope.core.trajectory.fields import declared
+from tests.core.trajectory.runs import collector, config, env, items, key, policy
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (torch.ones(2, 2), TrajectoryIndexError),  # as many numbers, other rows
+        (torch.ones(1, 1), TrajectoryIndexError),
+        (torch.tensor(1.0), TrajectoryIndexError),
+        (torch.ones(4, 2), TrajectoryRuntimeError),
+        (np.ones((4, 1)), TrajectoryTypeError),
+    ],
+)
+def test_bootstrap_values_are_one_a_row(values: Any, kind: type[Exception]) -> None:
+    ended = torch.ones(4, 1, dtype=torch.bool)
+    cut = EnvTransition(rewards=torch.ones(4, 1), dones=ended, truncations=ended)
+    with pytest.raises(kind, match=r"bootstrap values .*give"):
+        cut.compute_rewards(values, 1.0, 1.0, True, "standard", 0.5)
+
+
+def test_a_field_of_other_environments_is_not_split() -> None:
+    odd = Trajectory(actions=torch.ones(2, 4, 1), rewards=torch.ones(2, 3, 1))
+    with pytest.raises(TrajectoryRuntimeError, match=r"rewards is \[2, 3, 1\] for 4"):
+        odd.split(2)
+    flat = Trajectory(actions=torch.ones(2, 4, 1), rewards=torch.ones(4))
+    with pytest.raises(TrajectoryRuntimeError, match=r"rewards is \[4\]"):
+        flat.split([4])
+
+
+def test_trajectories_of_other_lengths_are_not_put_side_by_side() -> None:
+    both = [Trajectory(actions=torch.ones(chunks, 2, 1)) for chunks in (2, 3)]
+    with pytest.raises(TrajectoryRuntimeError, match=r"actions is .*may differ"):
+        Trajectory.to_batch(both)
+
+
+def test_a_delayed_reward_needs_rewards_that_can_take_it() -> None:
+    steps = [TrajectoryStep(rewards=torch.ones(1, 1).long()) for _ in range(2)]
+    late = EnvTransition(reward_model_output=torch.ones(1, 1) / 2)
+    late = late.replaced(reward_assign_lengths=[2])
+    with pytest.raises(TrajectoryRuntimeError, match=r"torch\.int64"):
+        late.assign_history_rewards(steps, 1.0)
+    assert steps[0].rewards is not None
+    assert steps[0].rewards.tolist() == [[1]]
+
+
+@pytest.mark.parametrize("sizes", [[-1, 3], [3, -1]])
+def test_no_shard_has_a_negative_size(sizes: list[int]) -> None:
+    with pytest.raises(TrajectoryValueError, match="0 or more"):
+        TrajectorySource.split([TrajectorySource(key(), 2)], sizes)
+
+
+def test_the_pipeline_checks_the_dicts_that_somebody_declared() -> None:
+    notes = Field("notes", Owner.POLICY_OUTPUT, tree=True)
+    with declared(notes):
+        made = collector(config(runner={"use_training_pipeline": True}))
+        deep = policy(key(), notes={"a": {"b": torch.ones(1, 1)}})
+        assert items(made, env(key())) == []
+        with pytest.raises(TrajectoryTypeError, match=r"notes\['a'\] is a dict"):
+            items(made, deep)
