@@ -109,6 +109,7 @@ class Clock:
         empty = np.zeros(0)
         self._axes: dict[TimeKind, TimeAxis] = {}
         self._axis = TimeAxis(TimeKind.RECORDING, empty, empty)
+        self._asked = TimeKind.RECORDING  # kept where there is no axis for it
         self._ends = empty  # play time at which each row ends
         self._played_s = 0.0  # play time of the cursor, between rows too
         self._marks: dict[str, list[int]] = {}
@@ -152,6 +153,7 @@ class Clock:
     def set_axes(self, axes: list[TimeAxis], *, keep_cursor: bool = True) -> None:
         """Say what times there are, of the same rows; also after growth.
 
+        It plays over the time that was last asked for, or else over the first one.
         With `keep_cursor` the cursor stays where it is inside its row, or at the end
         while following. Without it these are the times of something else: the cursor
         goes to the front, and the loop range and the marks are forgotten.
@@ -159,9 +161,9 @@ class Clock:
         state = self._state
         rows = min((len(axis) for axis in axes), default=0)
         self._axes = {axis.kind: axis.cut(rows) for axis in axes}
-        kind = state.kind
-        if kind not in self._axes and axes:
-            kind = axes[0].kind
+        kind = self._asked
+        if kind not in self._axes:
+            kind = axes[0].kind if axes else state.kind
         part = self._part_played() if keep_cursor else 0.0
         self._choose(kind)
         changes: dict[str, Any] = {"rows": rows, "kind": kind}
@@ -178,6 +180,8 @@ class Clock:
 
     def set_time(self, kind: TimeKind) -> None:
         """Play over another time; one that there is no axis for changes nothing."""
+        if kind in self._axes:
+            self._asked = kind
         if kind in self._axes and kind != self._state.kind:
             part = self._part_played()
             self._choose(kind)

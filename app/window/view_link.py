@@ -72,8 +72,8 @@ def show_link(window: Window, link: ViewLink) -> None:
         window.session.activate(document)
         for actor in link.hidden:
             document.set_hidden(actor, True)
-        for plot in link.plots:
-            document.add_plot(plot)
+        if link.plots:
+            document.set_plots(list(link.plots))  # and not what is plotted by itself
         if link.actor is not None:
             window.session.select(link.actor)
         if link.env is not None:

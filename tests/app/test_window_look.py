@@ -273,6 +273,7 @@ def test_a_link_reopens_the_very_view(make_window, window):
     assert again.session.clock.row == 33
     assert again.session.theme == "dark"
     assert opened.hidden == {2}
+    assert opened.plots == document.plots
     assert FieldRef(1, "vcom", 0) in opened.plots
     assert opened.selection.actor == 1
     assert opened.focus == 1

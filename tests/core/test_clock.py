@@ -418,6 +418,20 @@ def test_a_time_that_is_not_there_is_not_chosen() -> None:
     assert clock.kinds == (TimeKind.NATIVE,)
 
 
+def test_the_time_asked_for_comes_back_where_there_is_one() -> None:
+    h = np.full(4, 0.02)
+    both = [recording_axis([0.02] * 4), TimeAxis.native(h)]
+    clock = Clock()
+    # Something without a known h, such as a file that can't be read, comes first.
+    clock.set_axes([TimeAxis.native(np.empty(0))], keep_cursor=False)
+    assert clock.state.kind is TimeKind.NATIVE
+    clock.set_axes(both, keep_cursor=False)
+    assert clock.state.kind is TimeKind.RECORDING
+    clock.set_time(TimeKind.NATIVE)
+    clock.set_axes(both, keep_cursor=False)
+    assert clock.state.kind is TimeKind.NATIVE
+
+
 def test_a_native_axis_lasts_as_long_as_most_steps_do() -> None:
     assert TimeAxis.native(np.array([0.02, 0.02, 0.0, np.nan])).durations_s[0] == 0.02
     assert TimeAxis.native(np.array([np.nan, 0.0])).durations_s.tolist() == [0.02] * 2
