@@ -9,7 +9,7 @@ that clock, and the offset what the clock said at control step 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -264,24 +264,3 @@ def _rewind(found: Attribution, seen: RewindSeen) -> RewindTime:
 
 def _null(value: float) -> float | None:
     return value if np.isfinite(value) else None
-
-
-def summary(result: AlignResult) -> list[dict[str, Any]]:
-    """Rows of a table for people: a line an environment and segment."""
-    lines = []
-    for environment in result.environments:
-        for segment in environment.segments:
-            scene = next((f for f in segment.fits if f.clock == "scene"), None)
-            lines.append(
-                {
-                    "env": environment.env,
-                    "episode": segment.episode,
-                    "native": segment.native,
-                    "control_steps": segment.control_steps,
-                    "ends": segment.why_it_ends,
-                    "slope_s": scene.slope_s_per_control_step if scene else None,
-                    "offset_s": scene.offset_s if scene else None,
-                    "jitter_s": segment.jitter_s,
-                }
-            )
-    return lines
