@@ -241,6 +241,12 @@ def calculate_adv_and_returns(
     doing = f"computing {adv_type} advantages"
     rewards = rewards if rewards.is_floating_point() else rewards.to(torch.float32)
     dones = dones.bool()
+    for what, value in (("rewards", rewards), ("dones", dones)):
+        if value.dim() != 3:
+            raise TrajectoryValueError(
+                f"{doing}: {what} is {list(value.shape)}; give [T, b, C] rewards and "
+                "[T+1, b, C] dones"
+            )
     if reward_type == CHUNK_LEVEL:
         rewards = rewards.sum(dim=-1, keepdim=True)
         dones = dones.any(dim=-1, keepdim=True)

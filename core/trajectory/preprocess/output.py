@@ -222,7 +222,12 @@ class PipelineOutput(AccumulatingOutput):
             if field.tree:
                 _check_flat(doing, field.name, getattr(step, field.name))
         for name in ("rewards", "dones"):
-            if not isinstance(getattr(step, name), Tensor):
+            value = getattr(step, name)
+            if isinstance(value, Tensor) and value.dim() != 2:
+                raise TrajectoryValueError(
+                    f"{doing}: {name} is {list(value.shape)}; give [B, C]"
+                )
+            if not isinstance(value, Tensor):
                 raise TrajectoryValueError(
                     f"{doing}: the environment gave no {name}; the training pipeline "
                     "needs them in every chunk"

@@ -23,6 +23,7 @@ from isoscope.core.trajectory.errors import (
     TrajectoryValueError,
 )
 from isoscope.core.trajectory.fields import declared
+from isoscope.core.trajectory.preprocess import calculate_adv_and_returns
 from tests.core.trajectory.runs import collector, config, env, items, key, policy
 
 
@@ -82,3 +83,20 @@ def test_the_pipeline_checks_the_dicts_that_somebody_declared() -> None:
         assert items(made, env(key())) == []
         with pytest.raises(TrajectoryTypeError, match=r"notes\['a'\] is a dict"):
             items(made, deep)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1, 1)])
+def test_the_pipeline_needs_one_reward_a_slot(shape: tuple[int, ...]) -> None:
+    made = collector(config(runner={"use_training_pipeline": True}))
+    ends = torch.zeros(1, 1, dtype=torch.bool)
+    flat = env(key(), rewards=torch.ones(shape), dones=ends, truncations=ends)
+    items(made, policy(key()))
+    with pytest.raises(TrajectoryValueError, match=r"rewards is .*give \[B, C\]"):
+        items(made, flat)
+
+
+def test_advantages_need_rewards_of_slots() -> None:
+    with pytest.raises(TrajectoryValueError, match=r"rewards is \[2, 2\]"):
+        calculate_adv_and_returns(
+            adv_type="gae", rewards=torch.ones(2, 2), dones=torch.zeros(3, 2)
+        )
