@@ -14,8 +14,8 @@ from isoscope.core.channel.errors import ChannelError
 from isoscope.core.errors import IsoscopeError, one_line
 
 _OURS = tuple(
-    f"isoscope.core.{where}"
-    for where in ("errors", "channel.errors", "trajectory.errors")
+    f"isoscope.core.{where}errors"
+    for where in ("", "channel.", "trajectory.", "collection.")
 )
 _PYTHONS = (
     *("ValueError", "TypeError", "KeyError", "IndexError", "AttributeError"),
