@@ -27,6 +27,7 @@ from isoscope.core.recording.superdex.h5walk import (
     read_event,
 )
 from isoscope.core.recording.superdex.listing import Listing, list_events
+from isoscope.core.recording.superdex.values import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -121,7 +122,8 @@ class EventFile:
         """Open it in this process; returns what the library said if it can't."""
         try:
             self._file = file = h5py.File(self.path, "r", locking=False)
-            names = list(file)
+            # A name that is not UTF-8 comes as bytes.
+            names = [plain_name(name) for name in file]
             if "events" in names:
                 link = file.get("events", getlink=True)
                 found = file["events"] if isinstance(link, h5py.HardLink) else None

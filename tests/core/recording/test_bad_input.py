@@ -61,6 +61,11 @@ def of_other_content(path: Path) -> None:
             file.create_group(f"demo_{number}")
 
 
+def of_strange_names(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file.create_group(b"ev\xf9nts")
+
+
 def nothing_in_it(path: Path) -> None:
     h5py.File(path, "w").close()
 
@@ -96,6 +101,7 @@ def only_the_signature(path: Path) -> None:
         (write(b'{"a": 1}'), "not a recording (it looks like JSON of other content)"),
         (write(bytes(range(256))), "its first bytes are of no known kind"),
         (of_other_content, "it has no group /events, but 'demo_0', 'demo_1'"),
+        (of_strange_names, r"it has no group /events, but 'ev\\xf9nts'"),
         (nothing_in_it, "it has no group /events, but nothing at all"),
         (events_no_group, "its /events is no group"),
         (events_elsewhere, "its /events is no group"),
