@@ -94,8 +94,8 @@ def spread_flags(flags: Tensor, actions: Tensor) -> Tensor:
             "give [B, C], or [B] for the whole chunk"
         )
     rows, slots = flags.shape
-    width = actions[0].numel() if len(actions) else 0
-    if rows != len(actions) or slots == 0 or width % slots:
+    width = actions[0].numel() if actions.ndim and len(actions) else 0
+    if actions.shape[:1] != (rows,) or slots == 0 or width % slots:
         raise TrajectoryRuntimeError(
             f"reading intervention flags: {list(flags.shape)} don't fit actions "
             f"{list(actions.shape)}; the slots must divide an action's numbers"

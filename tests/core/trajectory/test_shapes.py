@@ -100,3 +100,9 @@ def test_advantages_need_rewards_of_slots() -> None:
         calculate_adv_and_returns(
             adv_type="gae", rewards=torch.ones(2, 2), dones=torch.zeros(3, 2)
         )
+
+
+def test_actions_without_rows_have_no_flags() -> None:
+    step = TrajectoryStep(actions=torch.tensor(0.0))
+    with pytest.raises(TrajectoryRuntimeError, match=r"don't fit actions \[\]"):
+        step.set_intervention_flags(torch.zeros(0))
