@@ -21,7 +21,7 @@ from isoscope.core.attribution.clocks import (
     clocks_of,
     ends_of_control_steps,
 )
-from isoscope.core.attribution.stamps import examine, fit_line
+from isoscope.core.attribution.stamps import examine, fit_line, fit_slope, runs_through
 from isoscope.core.recording.model import StepKind
 
 if TYPE_CHECKING:
@@ -161,10 +161,7 @@ def align(
     done = ends_of_control_steps(found)
     ends = _ends(found)
     environments = []
-    for env in [*range(int(found.labels.env.max(initial=-1)) + 1), -1]:
-        rows = np.flatnonzero(found.labels.env == env)
-        if not len(rows):
-            continue
+    for env, rows in _rows_by_env(found):
         segments = [
             _segment(clocks, found, part, done, why)
             for part, why in _cut(rows, ends, found)
@@ -173,6 +170,15 @@ def align(
     rewinds = [_rewind(found, r) for r in found.rewinds]
     name = recording.name if recording.path is None else str(recording.path)
     return AlignResult(file=name, environments=environments, rewinds=rewinds)
+
+
+def _rows_by_env(found: Attribution) -> list[tuple[int, Int64Array]]:
+    """Each environment with its rows, ascending; the steps that are nobody's last."""
+    env = found.labels.env
+    order = np.argsort(env, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(env[order])) + 1)
+    each = [(int(env[rows[0]]), rows) for rows in parts if len(rows)]
+    return sorted(each, key=lambda one: (one[0] < 0, one[0]))
 
 
 def _ends(found: Attribution) -> dict[int, str]:
@@ -215,14 +221,15 @@ def _segment(
         stamps = column[ask]
         if name == NATIVE or not np.isfinite(stamps).any():
             continue
-        report = examine(stamps, index)
-        gaps += [
-            ClockGap(int(ask[g.at]), name, g.missing, g.seconds) for g in report.gaps
-        ]
-        duplicates += [ClockSpot(int(ask[k]), name) for k in report.duplicates]
-        reorders += [ClockSpot(int(ask[k]), name) for k in report.reorders]
+        if not runs_through(stamps, index):
+            report = examine(stamps, index)
+            gaps += [
+                ClockGap(int(ask[g.at]), name, g.missing, g.seconds)
+                for g in report.gaps
+            ]
+            duplicates += [ClockSpot(int(ask[k]), name) for k in report.duplicates]
+            reorders += [ClockSpot(int(ask[k]), name) for k in report.reorders]
         line = fit_line(index, stamps)
-        each = fit_line(np.arange(len(rows)), column[rows])
         if line is None:
             continue
         fits.append(
@@ -232,7 +239,7 @@ def _segment(
                 line.offset_s,
                 line.max_residual_s,
                 line.jitter_s,
-                each.slope_s if each is not None else None,
+                fit_slope(np.arange(len(rows)), column[rows]),
                 relative,
             )
         )

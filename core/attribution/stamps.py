@@ -175,36 +175,80 @@ def fit_line(index: Array, stamps_s: Array) -> Fit | None:
     Theil-Sen estimate with pairs at one distance); the offset, the median of what
     remains. None for fewer than two different index numbers.
     """
-    order = np.argsort(index, kind="stable")
-    x = np.asarray(index, np.float64)[order]
-    y = np.asarray(stamps_s, np.float64)[order]
+    x, y = _known_in_order(index, stamps_s)
+    slope = _slope(x, y)
+    if slope is None:
+        return None
+    rest = y - slope * x
+    offset = _median(rest)
+    away = np.abs(rest - offset)
+    # What is rounding only is none.
+    away[away <= EXACT * max(abs(slope), abs(float(np.abs(y).max())))] = 0.0
+    return Fit(slope, offset, float(away.max()), 1.4826 * _median(away))
+
+
+def fit_slope(index: Array, stamps_s: Array) -> float | None:
+    """The slope alone of `fit_line`, in half of the time."""
+    return _slope(*_known_in_order(index, stamps_s))
+
+
+def runs_through(stamps_s: Array, index: Array) -> bool:
+    """Whether `examine` would find nothing to tell: the usual case, told quickly.
+
+    All stamps are known, each is after the one before, and so is its index, by one.
+    """
+    later = bool((stamps_s[1:] > stamps_s[:-1]).all())
+    return later and bool((index[1:] - index[:-1] == 1).all())
+
+
+def _known_in_order(index: Array, stamps_s: Array) -> tuple[Array, Array]:
+    """The samples with a stamp, by index."""
+    x = np.asarray(index, np.float64)
+    y = np.asarray(stamps_s, np.float64)
+    if (x[1:] < x[:-1]).any():
+        order = np.argsort(x, kind="stable")
+        x, y = x[order], y[order]
     known = np.isfinite(y)
-    x, y = x[known], y[known]
+    return (x, y) if known.all() else (x[known], y[known])
+
+
+def _slope(x: Array, y: Array) -> float | None:
+    """The median slope of pairs half of the samples apart; x ascends."""
     half = len(x) // 2
     if len(x) < 2 or x[0] == x[-1]:
         return None
     count = len(x) - half
-    far = np.unique(np.linspace(0, count - 1, min(PAIRS, count)).astype(np.int64))
-    run = x[far + half] - x[far]
-    rise = y[far + half] - y[far]
+    if count <= PAIRS:
+        run, rise = x[half:] - x[:count], y[half:] - y[:count]
+    else:
+        far = np.unique(np.linspace(0, count - 1, PAIRS).astype(np.int64))
+        run, rise = x[far + half] - x[far], y[far + half] - y[far]
     usable = run > 0
-    if not usable.any():
-        far, run, rise = np.array([0]), x[-1:] - x[:1], y[-1:] - y[:1]
-        usable = np.array([True])
-    slope = float(np.median(rise[usable] / run[usable]))
-    rest = y - slope * x
-    offset = float(np.median(rest))
-    away = np.abs(rest - offset)
-    # What is rounding only is none.
-    away[away <= EXACT * max(abs(slope), abs(float(np.abs(y).max())))] = 0.0
-    return Fit(slope, offset, float(away.max()), float(1.4826 * np.median(away)))
+    if not usable.all():
+        run, rise = run[usable], rise[usable]
+    if not len(run):
+        return float((y[-1] - y[0]) / (x[-1] - x[0]))
+    return _median(rise / run)
+
+
+def _median(values: Array) -> float:
+    """The median of at least one finite value.
+
+    As numpy's, to the last bit; most of the time that numpy's takes for a few hundred
+    values goes into looking at its arguments, and a long alignment asks often.
+    """
+    middle = len(values) // 2
+    if len(values) % 2:
+        return float(np.partition(values, middle)[middle])
+    part = np.partition(values, (middle - 1, middle))
+    return float((part[middle - 1] + part[middle]) / 2)
 
 
 def _usual_interval(times: Array, counts: Array) -> float:
     """The median time for one index number; 0 if there is none."""
     step, ahead = np.diff(times), np.diff(counts)
     each = step[(step > 0) & (ahead > 0)] / ahead[(step > 0) & (ahead > 0)]
-    return float(np.median(each)) if len(each) else 0.0
+    return _median(each) if len(each) else 0.0
 
 
 def _restarts(times: Array, counts: Array, usual: float) -> tuple[list[int], list[int]]:

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isoscope.core.attribution.clocks import Clocks, Stream
-from isoscope.core.attribution.stamps import Gap, examine, fit_line
+from isoscope.core.attribution.stamps import (
+    Gap,
+    examine,
+    fit_line,
+    fit_slope,
+    runs_through,
+)
 from isoscope.core.errors import UsageError
 
 STEPS = 60
@@ -187,6 +193,55 @@ def test_wild_stamps_do_no_harm_to_a_fit(
     assert fit is not None
     assert fit.slope_s == pytest.approx(slope, rel=1e-9)
     assert fit.offset_s == pytest.approx(offset, abs=1e-6)
+
+
+@given(
+    st.lists(st.floats(-1e3, 1e3) | st.just(float("nan")), min_size=1, max_size=40),
+    st.data(),
+)
+def test_a_slope_alone_is_that_of_the_whole_fit(
+    stamps: list[float], data: st.DataObject
+) -> None:
+    index = data.draw(
+        st.lists(st.integers(-5, 50), min_size=len(stamps), max_size=len(stamps))
+    )
+    whole = fit_line(np.array(index), np.array(stamps))
+    alone = fit_slope(np.array(index), np.array(stamps))
+    assert alone == (None if whole is None else whole.slope_s)
+
+
+def test_a_fit_is_made_of_medians_whatever_the_count() -> None:
+    rng = np.random.default_rng(0)
+    for count in (2, 3, 10, 11, 8191, 8192, 9001):
+        k = np.arange(count)
+        stamps = 5 + k * 0.02 + rng.normal(0, 1e-3, count)
+        fit = fit_line(k, stamps)
+        assert fit is not None
+        rest = stamps - fit.slope_s * k
+        assert fit.offset_s == np.median(rest)
+        away = np.abs(rest - fit.offset_s)
+        assert fit.max_residual_s == pytest.approx(away.max(), abs=1e-12)
+        assert fit.jitter_s == pytest.approx(1.4826 * np.median(away), abs=1e-12)
+
+
+@given(
+    st.lists(st.sampled_from([1, 1, 1, 1, 0, -1, 3]), max_size=12),
+    st.lists(st.sampled_from([0.1, 0.1, 0.1, 0.0, -0.1, float("nan")]), max_size=12),
+)
+def test_where_a_clock_runs_through_there_is_nothing_to_tell(
+    ahead: list[int], later: list[float]
+) -> None:
+    count = min(len(ahead), len(later))
+    index = np.cumsum(np.array([1, *ahead[:count]]))
+    stamps = np.cumsum(np.array([0.5, *later[:count]]))
+    report = examine(stamps, index)
+    told = report.gaps or report.duplicates or report.reorders or report.unknown
+    nothing = not told and len(report.segments) == 1
+    if runs_through(stamps, index):
+        assert nothing
+    elif nothing:
+        # an index that repeats is nothing to tell of the stamps
+        assert (np.diff(index) == 0).any()
 
 
 def test_too_little_to_fit() -> None:
