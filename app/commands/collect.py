@@ -124,7 +124,9 @@ def collect(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Run environments with a policy, collect, and write shards with checksums.
+    """Run environments with a policy, and write training data.
+
+    A folder of shards, and a manifest with the checksum of each.
 
     The same seed gives the same shards with the synchronous runner, here or on Ray.
     """
@@ -133,8 +135,6 @@ def collect(
 
         from isoscope.core.collection.collect import collect as run
 
-    # For small networks and batches, a second thread costs more than it brings.
-    torch.set_num_threads(1)
     settings = CollectSettings(
         env=env,
         envs=envs,
@@ -153,10 +153,16 @@ def collect(
         task=task,
         seed=seed,
     )
-    with console.progress("collecting") as report:
-        done = run(
-            settings, out=out, overwrite=overwrite, on_ray=on_ray, progress=report
-        )
+    threads = torch.get_num_threads()
+    # For small networks and batches, a second thread costs more than it brings.
+    torch.set_num_threads(1)
+    try:
+        with console.progress("collecting") as report:
+            done = run(
+                settings, out=out, overwrite=overwrite, on_ray=on_ray, progress=report
+            )
+    finally:
+        torch.set_num_threads(threads)
     for line in done.lost:
         console.warn(line)
     if as_json:

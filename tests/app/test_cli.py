@@ -22,6 +22,7 @@ COMMANDS = (
     "align",
     "audit",
     "compare",
+    "collect",
     "doctor",
     "bench",
 )
