@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from isoscope.core.attribution.claims import Ownership
     from isoscope.core.attribution.labels import GivenLabels
     from isoscope.core.attribution.lineages import Lineage
-    from isoscope.core.attribution.ownership import Ownership
     from isoscope.core.recording.tracks import Array
 
 NAMED = 1 << 40  # provisional numbers of labelled environments begin here

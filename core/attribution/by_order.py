@@ -11,7 +11,7 @@ from isoscope.core.attribution.lineages import Birth, Lineage
 from isoscope.core.attribution.order import Turn, fixed_order, rounds
 
 if TYPE_CHECKING:
-    from isoscope.core.attribution.ownership import Claim, Ownership
+    from isoscope.core.attribution.claims import Claim, Ownership
     from isoscope.core.attribution.segments import Chains
     from isoscope.core.recording.tracks import Array
 

@@ -22,106 +22,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.attribution.claims import Claim, Ownership
+from isoscope.core.attribution.habits import (
+    Pauses,
+    belief_in_habit,
+    first_step_of,
+    is_bare,
+    reset_twice,
+)
 from isoscope.core.attribution.lineages import Birth, Rewind
-from isoscope.core.attribution.segments import Origin
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.lineages import Lineage
     from isoscope.core.attribution.segments import Chains, Segment
-    from isoscope.core.recording.tracks import Array, Int64Array
 
 # Below this chance of a pause as long as an environment's silence, it has ended.
 UNLIKELY_PAUSE = 1e-3
-# Odds, before anything is seen, that resets don't come right behind the last step.
-OTHER_HABIT = 0.1
 BELIEVED = 0.95
 # Where more have ended unclaimed than this, it can't be told who continues whom.
 MANY = 1024
 CERTAIN = 0.99
-
-
-@dataclass(slots=True)
-class Claim:
-    """What is known about the environment of one lineage.
-
-    Attributes
-    ----------
-    env
-        A provisional number; equal ones are the same environment.
-    linked
-        Whether that is proven (a new environment's first lineage is).
-    confidence
-        Of the link.
-    orphan
-        The lineage that was continued by this one, or -1.
-    gap
-        Whether it begins in a state that nothing explains.
-    rivals
-        Where it is not linked, the lineages one of which it continues.
-    nameless
-        Whether all of it is equal to what another environment did, so that its steps
-        can't be given to either.
-    """
-
-    env: int
-    linked: bool = True
-    confidence: float = 1.0
-    orphan: int = -1
-    gap: bool = False
-    rivals: tuple[int, ...] = ()
-    nameless: bool = False
-
-
-@dataclass(slots=True)
-class Ownership:
-    """The environments of all lineages.
-
-    Attributes
-    ----------
-    claims
-        For each lineage.
-    merged
-        For each lineage the one that it turned out to be a given-up branch of, or -1.
-    envs
-        How many provisional numbers were given.
-    direct, indirect
-        How many proven resets came right behind their environment's last step, and how
-        many did not.
-    """
-
-    claims: list[Claim]
-    merged: list[int]
-    envs: int = 0
-    direct: int = 0
-    indirect: int = 0
-
-
-class Pauses:
-    """How long an environment waits between two of its turns.
-
-    Parameters
-    ----------
-    rows
-        Native steps between the end of a visit and the begin of the next one to the
-        same lineage, of all visits.
-    """
-
-    def __init__(self, rows: Int64Array) -> None:
-        self.sorted = np.sort(rows)
-        self.longest = int(self.sorted[-1]) if len(rows) else 0
-        self.mean = float(self.sorted.mean()) if len(rows) else 1.0
-
-    def chance(self, rows: Int64Array) -> Array:
-        """Chance [n] of a pause of at least so many native steps [n].
-
-        As often as seen; beyond the longest pause it falls off with the mean one.
-        """
-        count = len(self.sorted)
-        at_least = count - np.searchsorted(self.sorted, rows)
-        beyond = np.maximum(rows - self.longest, 0) / max(self.mean, 1.0)
-        shrink = np.exp(-np.minimum(beyond, 600.0))
-        out: Array = (at_least + 0.5) / (count + 1.0) * shrink
-        return out
 
 
 @dataclass(slots=True)
@@ -162,59 +82,10 @@ def assign(
         environment's last step.
     """
     given = (lineages, lineage_of, chains, pauses, twins)
-    belief = _belief(_Assigner(*given, 0.0).run(dry=True), lineages)
+    belief = belief_in_habit(_Assigner(*given, 0.0).run(dry=True), lineages)
     if resets_behind:
         belief = max(belief, CERTAIN)
     return _Assigner(*given, belief).run(dry)
-
-
-def _belief(found: Ownership, lineages: list[Lineage]) -> float:
-    """How likely it is that every reset comes right behind its own last step."""
-    if found.indirect or not found.direct:
-        return 0.0
-    together = _most_together(lineages)
-    chance = (1.0 / max(together, 1)) ** found.direct
-    return 1.0 / (1.0 + OTHER_HABIT * chance)
-
-
-def _most_together(lineages: list[Lineage]) -> int:
-    """The most lineages that go on side by side."""
-    turns = [(x.start, 1) for x in lineages] + [(x.last + 1, -1) for x in lineages]
-    now = most = 0
-    for _, change in sorted(turns):
-        now += change
-        most = max(most, now)
-    return most
-
-
-def _is_bare(lineage: Lineage) -> bool:
-    """Whether it is a reset that nobody stepped from."""
-    return lineage.birth is Birth.RESET and lineage.last == lineage.start
-
-
-def _first_step(chains: Chains) -> int:
-    """The first row that is no reset; the number of rows if there is none."""
-    resets = {s.start for s in chains.segments if s.origin is Origin.RESET}
-    return next((k for k in range(len(chains)) if k not in resets), len(chains))
-
-
-def _reset_twice(lineages: list[Lineage], first_step: int) -> dict[int, int]:
-    """Second resets, with the first ones, of environments that begin with two.
-
-    Programs do that: all are made and reset, and then all are reset once more. Shown by
-    a first half of resets that nobody steps from, a second half of which all are
-    stepped from, and never more lineages side by side than that.
-    """
-    early = [x for x in lineages if x.start < first_step]
-    half = len(early) // 2
-    first, second = early[:half], early[half:]
-    if not half or len(first) != len(second):
-        return {}
-    if not all(_is_bare(x) for x in first) or any(_is_bare(x) for x in second):
-        return {}
-    if _most_together([x for x in lineages if not _is_bare(x)]) > half:
-        return {}
-    return {b.index: a.index for a, b in zip(first, second, strict=True)}
 
 
 class _Assigner:
@@ -246,8 +117,8 @@ class _Assigner:
         # resets that nobody stepped from.
         self.ended: dict[int, Lineage] = {}
         self.waiting: dict[int, Lineage] = {}
-        self.first_step = _first_step(chains)
-        self.twice = _reset_twice(lineages, self.first_step)
+        self.first_step = first_step_of(chains)
+        self.twice = reset_twice(lineages, self.first_step)
         self.open = _Open()
         self.grown: set[int] = set()  # lineages that took in others
 
@@ -295,7 +166,7 @@ class _Assigner:
             # Who left one of several equal states was continued, if not by whom.
             if self.out.merged[lineage.index] >= 0 or self._pooled(lineage):
                 continue
-            bare = _is_bare(lineage)
+            bare = is_bare(lineage)
             (self.waiting if bare else self.ended)[lineage.index] = lineage
 
     def _pooled(self, lineage: Lineage) -> bool:

@@ -20,8 +20,9 @@ from isoscope.core.attribution.by_order import (
     find_order,
     places_by_rounds,
 )
+from isoscope.core.attribution.habits import Pauses
 from isoscope.core.attribution.lineages import Lineage, lineages
-from isoscope.core.attribution.ownership import Claim, Ownership, Pauses, assign
+from isoscope.core.attribution.ownership import assign
 from isoscope.core.attribution.runs import (
     Runs,
     Substeps,
@@ -32,6 +33,7 @@ from isoscope.core.attribution.runs import (
 )
 
 if TYPE_CHECKING:
+    from isoscope.core.attribution.claims import Claim, Ownership
     from isoscope.core.attribution.labels import GivenLabels
     from isoscope.core.attribution.segments import Chains
     from isoscope.core.recording.tracks import Array
