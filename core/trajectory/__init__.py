@@ -1,7 +1,9 @@
 """From action chunks to training batches: keys, parts, joining, trajectories, outputs.
 
 The shapes, the alignment and the error types are those of RLinf's trajectory collector
-(concept page and behaviour of September 2026), so that data moves between the two.
+(concept page and behaviour of September 2026), so that data moves between the two:
+the trajectory contract, in ``docs/trajectory-contract.md``, whose sections docstrings
+refer to.
 
 The names below are imported when they are first asked for, so that keys, events and
 reports can be used without torch.
