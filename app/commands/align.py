@@ -16,6 +16,7 @@ ENDS = {
     "missed_restore": "a missed restore",
     "rewind": "a rewind",
     "gap": "missing steps",
+    "clock_restart": "a clock that restarts",
     "recording_end": "the recording",
 }
 

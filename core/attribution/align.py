@@ -2,7 +2,8 @@
 
 A segment is a stretch of one environment's native steps over which all of its clocks
 run through: it ends at a reset, where another state than its own was taken, where an
-earlier state was restored, or where steps are missing. In each segment every clock is
+earlier state was restored, where steps are missing, or where the recording's or the
+wall's clock begins again. In each segment every clock is
 fitted against the number of the control step: the slope is what a control step takes on
 that clock, and the offset what the clock said at control step 0.
 """
@@ -16,7 +17,9 @@ import numpy as np
 
 from isoscope.core.attribution.clocks import (
     NATIVE,
+    RECORDING,
     SCENE,
+    WALL,
     Clocks,
     clocks_of,
     ends_of_control_steps,
@@ -26,14 +29,16 @@ from isoscope.core.recording.model import StepKind
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.result import Attribution, RewindSeen
+    from isoscope.core.attribution.stamps import StampReport
     from isoscope.core.recording.model import Recording
     from isoscope.core.recording.tracks import Array, Int64Array
 
-RESET, MISSED, REWIND, GAP, END = (
+RESET, MISSED, REWIND, GAP, RESTART, END = (
     "reset",
     "missed_restore",
     "rewind",
     "gap",
+    "clock_restart",
     "recording_end",
 )
 
@@ -93,12 +98,13 @@ class AlignSegment(msgspec.Struct):
     native
         First and last native step, inclusive.
     why_it_ends
-        ``"reset"``, ``"missed_restore"``, ``"rewind"``, ``"gap"`` or
-        ``"recording_end"``.
+        ``"reset"``, ``"missed_restore"``, ``"rewind"``, ``"gap"``,
+        ``"clock_restart"`` or ``"recording_end"``.
     control_steps
         First and last, inclusive; null where unknown.
     fits, gaps, duplicates, reorders
-        Of its clocks.
+        Of its clocks. The recording's and the wall's stamps are looked at in the order
+        of all native steps, whoever took the one before.
     jitter_s
         The largest of the clocks' jitters; null where nothing could be fitted.
     """
@@ -160,11 +166,17 @@ def align(
     clocks = clocks_of(recording, found, wall_s)
     done = ends_of_control_steps(found)
     ends = _ends(found)
+    common = {
+        name: examine(column)
+        for name, column in clocks.columns.items()
+        if name in (RECORDING, WALL)
+    }
+    restarts = np.unique([s.start for r in common.values() for s in r.segments[1:]])
     environments = []
     for env, rows in _rows_by_env(found):
         segments = [
-            _segment(clocks, found, part, done, why)
-            for part, why in _cut(rows, ends, found)
+            _segment(clocks, common, found, part, done, why)
+            for part, why in _cut(rows, ends, restarts)
         ]
         environments.append(AlignedEnvironment(env if env >= 0 else None, segments))
     rewinds = [_rewind(found, r) for r in found.rewinds]
@@ -193,17 +205,28 @@ def _ends(found: Attribution) -> dict[int, str]:
 
 
 def _cut(
-    rows: Int64Array, ends: dict[int, str], found: Attribution
+    rows: Int64Array, ends: dict[int, str], restarts: Array
 ) -> list[tuple[Int64Array, str]]:
-    """One environment's rows cut into segments, each with why it ends."""
-    cuts = [k for k, row in enumerate(rows.tolist()) if k and row in ends]
-    parts = np.split(rows, cuts)
-    why = [ends[int(rows[k])] for k in cuts] + [END]
-    return list(zip(parts, why, strict=True))
+    """One environment's rows cut into segments, each with why it ends.
+
+    A clock that all share may restart at somebody else's row: it cuts before the next
+    one of its own.
+    """
+    cuts = {k: ends[row] for k, row in enumerate(rows.tolist()) if row in ends}
+    for k in np.searchsorted(rows, restarts).tolist():
+        cuts.setdefault(k, RESTART)
+    at = sorted(k for k in cuts if 0 < k < len(rows))
+    why = [cuts[k] for k in at] + [END]
+    return list(zip(np.split(rows, at), why, strict=True))
 
 
 def _segment(
-    clocks: Clocks, found: Attribution, rows: Int64Array, done: Array, why: str
+    clocks: Clocks,
+    common: dict[str, StampReport],
+    found: Attribution,
+    rows: Int64Array,
+    done: Array,
+    why: str,
 ) -> AlignSegment:
     labels = found.labels
     episode = int(labels.episode[rows[0]])
@@ -227,8 +250,12 @@ def _segment(
                 ClockGap(int(ask[g.at]), name, g.missing, g.seconds)
                 for g in report.gaps
             ]
-            duplicates += [ClockSpot(int(ask[k]), name) for k in report.duplicates]
-            reorders += [ClockSpot(int(ask[k]), name) for k in report.reorders]
+            if name not in common:
+                duplicates += _spots(name, ask[list(report.duplicates)])
+                reorders += _spots(name, ask[list(report.reorders)])
+        if name in common:
+            duplicates += _spots(name, _own(common[name].duplicates, rows))
+            reorders += _spots(name, _own(common[name].reorders, rows))
         line = fit_line(index, stamps)
         if line is None:
             continue
@@ -255,6 +282,17 @@ def _segment(
         max((f.jitter_s for f in fits), default=None),
         (int(known.min()), int(known.max())) if counted and len(known) else None,
     )
+
+
+def _own(spots: tuple[int, ...], rows: Int64Array) -> Int64Array:
+    """Those of the spots that are among the rows; both ascend."""
+    if not spots:
+        return rows[:0]
+    return np.intersect1d(np.array(spots, np.int64), rows, assume_unique=True)
+
+
+def _spots(clock: str, rows: Int64Array) -> list[ClockSpot]:
+    return [ClockSpot(int(row), clock) for row in rows]
 
 
 def _rewind(found: Attribution, seen: RewindSeen) -> RewindTime:

@@ -118,9 +118,10 @@ def _fits(analysis: Analysis | None, row: int) -> list[Fact]:
             facts.append(Fact("scene clock", f"{slope:.6g} s a {each}"))
         # A constant, such as the 1e-5 s of the reset's own step, is no drift.
         about = " (relative)" if fit.relative else ""
-        facts.append(Fact("its offset", f"{fit.offset_s:.3g} s{about}"))
-    if segment.jitter_s is not None:
-        facts.append(Fact("jitter", f"{segment.jitter_s:.3g} s"))
+        offset_s = round(fit.offset_s, 12) + 0.0  # what is less is rounding
+        facts.append(Fact("its offset", f"{offset_s:.3g} s{about}"))
+        # Others' clocks jitter, too, wherever the turns come in no fixed order.
+        facts.append(Fact("its jitter", f"{fit.jitter_s:.3g} s"))
     first, last = segment.native
     facts.append(Fact("clocks run", f"native {first:,} to {last:,}"))
     facts.append(Fact("until", _ENDS.get(segment.why_it_ends, segment.why_it_ends)))
@@ -132,6 +133,7 @@ _ENDS = {
     "missed_restore": "a missed restore",
     "rewind": "a rewind",
     "gap": "missing steps",
+    "clock_restart": "a clock that restarts",
     "recording_end": "the recording's end",
 }
 

@@ -44,7 +44,7 @@ def test_the_reset_s_own_step_is_an_offset_and_no_drift(missed) -> None:
     facts = said(missed, 31)
     assert facts["scene clock"] == "0.04 s a control step"
     assert facts["its offset"] == "1e-05 s"
-    assert facts["jitter"] == "0 s"
+    assert facts["its jitter"] == "0 s"
 
 
 def test_a_foreign_state_stands_out(missed) -> None:
