@@ -35,6 +35,7 @@ from isoscope.core.channel.hooks import (
 from isoscope.core.channel.members import Members
 from isoscope.core.channel.queues import NOTHING, Queues
 from isoscope.core.channel.resolving import resolve_collector, resolve_dispatcher
+from isoscope.core.errors import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -192,12 +193,18 @@ class LocalChannel(Channel):
             with self._lock:
                 if not self._members.is_open(producer):
                     return
-                sources = self._members.end(producer)
-                if problem:
-                    waiting = tuple(self.collector.waiting(sources))
-                    loss = Loss(producer, problem, sources, waiting)
-                    self._members.losses.append(loss)
+                sources = self._members.sources_of(producer)
+            loss = self._loss(producer, problem, sources) if problem else None
+            with self._lock:  # nobody sees the end without the loss
+                self._members.end(producer, loss)
                 self._came.notify_all()
+
+    def _loss(self, producer: str, problem: str, sources: tuple[Hashable, ...]) -> Loss:
+        try:
+            waiting = tuple(self.collector.waiting(sources))
+        except Exception as error:  # noqa: BLE001 a user's hook must not hide the loss
+            waiting = (f"its collector could not say: {one_line(error)}",)
+        return Loss(producer, problem, sources, waiting)
 
     # -- consumers ---------------------------------------------------------------------
 

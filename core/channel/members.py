@@ -76,11 +76,16 @@ class Members:
         member.last_put = time.monotonic()
         member.sources.update(dict.fromkeys(sources))
 
-    def end(self, name: str) -> tuple[Hashable, ...]:
-        """A producer leaves; gives the sources whose items it had put."""
-        member = self._open.pop(name)
+    def sources_of(self, name: str) -> tuple[Hashable, ...]:
+        """The sources whose items a producer has put."""
+        return tuple(self._open[name].sources)
+
+    def end(self, name: str, loss: Loss | None = None) -> None:
+        """A producer leaves, or was lost."""
+        del self._open[name]
         self._gone.add(name)
-        return tuple(member.sources)
+        if loss is not None:
+            self.losses.append(loss)
 
     def ages_s(self) -> dict[str, float]:
         """The open ones, and the seconds since each put something, or began."""

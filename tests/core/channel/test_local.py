@@ -265,6 +265,18 @@ def test_a_producer_that_fails_is_told_with_what_it_left_open() -> None:
     assert list(channel.items()) == [1]  # what was complete is not lost
 
 
+def test_a_loss_is_told_though_the_collector_fails() -> None:
+    class Silent(Pairing):
+        def waiting(self, sources: Any = None) -> Any:
+            raise RuntimeError("it does not know")
+
+    channel = LocalChannel(collector=Silent)
+    with pytest.raises(ZeroDivisionError):
+        fail_after(channel, "p", [("s", 1)])
+    (loss,) = channel.status().losses
+    assert loss.waiting == ("its collector could not say: it does not know",)
+
+
 def test_a_producer_that_has_ended_puts_nothing_more() -> None:
     channel = LocalChannel()
     with channel.producer("a") as sender:
