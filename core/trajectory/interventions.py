@@ -133,7 +133,8 @@ def reference_chunk(reference: Tensor, expert: Tensor, flags: Tensor) -> Tensor:
     Parameters
     ----------
     reference
-        [B, L·A], at least as long as the chunk; only its first C slots can change.
+        [B, L·A] or [B, L, A], at least as long as the chunk; only its first C slots can
+        change.
     expert
         [B, C·A].
     flags
@@ -146,12 +147,14 @@ def reference_chunk(reference: Tensor, expert: Tensor, flags: Tensor) -> Tensor:
     """
     chosen = spread_flags(flags, expert)
     width = expert[0].numel() if len(expert) else 0
-    if reference.ndim != 2 or reference.shape[1] < width:
+    fits = reference.ndim in (2, 3) and len(reference) == len(chosen)
+    flat = reference.flatten(1) if fits else None
+    if flat is None or flat.shape[1] < width:
         raise TrajectoryRuntimeError(
             f"replacing a reference chunk: ref_chunk is {list(reference.shape)} and "
             f"the expert's {list(expert.shape)}; it must be as long as the chunk"
         )
-    replaced = reference.clone()
-    head = torch.where(chosen, expert.reshape(chosen.shape), reference[:, :width])
+    replaced = flat.clone()
+    head = torch.where(chosen, expert.reshape(chosen.shape), flat[:, :width])
     replaced[:, :width] = head
-    return replaced
+    return replaced.reshape(reference.shape)

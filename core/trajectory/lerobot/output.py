@@ -142,13 +142,6 @@ class LeRobotOutput(OutputStrategy[Decoded]):
         """The numbers of a source's shards."""
         return tuple(range(self.geometry.shards_per_source))
 
-    def open_frames(self) -> dict[Source, list[int]]:
-        """Count the frames of the episodes that haven't ended, by source and row."""
-        return {
-            source: [len(state.frames) for state in each.states]
-            for source, each in self._accumulators.items()
-        }
-
     def _accumulator(self, source: Source) -> LeRobotEpisodeAccumulator:
         if source not in self._accumulators:
             self._accumulators[source] = LeRobotEpisodeAccumulator(**self._sizes)

@@ -23,6 +23,7 @@ from isoscope.core.trajectory.errors import (
     TrajectoryValueError,
 )
 from isoscope.core.trajectory.fields import declared
+from isoscope.core.trajectory.interventions import reference_chunk
 from isoscope.core.trajectory.preprocess import calculate_adv_and_returns
 from tests.core.trajectory.runs import collector, config, env, items, key, policy
 
@@ -106,3 +107,22 @@ def test_actions_without_rows_have_no_flags() -> None:
     step = TrajectoryStep(actions=torch.tensor(0.0))
     with pytest.raises(TrajectoryRuntimeError, match=r"don't fit actions \[\]"):
         step.set_intervention_flags(torch.zeros(0))
+
+
+@pytest.mark.parametrize("shape", [(2, 6), (2, 3, 2)])
+def test_a_reference_chunk_may_be_flat_or_by_slot(shape: tuple[int, ...]) -> None:
+    flags = torch.tensor([[True, False], [False, True]])
+    expert = -torch.ones(2, 4)
+    found = reference_chunk(torch.arange(12.0).reshape(shape), expert, flags)
+    assert found.shape == shape
+    assert found.reshape(2, 6).tolist() == [
+        [-1, -1, 2, 3, 4, 5],
+        [6, 7, -1, -1, 10, 11],
+    ]
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 4), (2, 1, 2, 2), ()])
+def test_a_reference_chunk_that_does_not_fit_is_refused(shape: tuple[int, ...]) -> None:
+    flags = torch.ones(2, 2, dtype=torch.bool)
+    with pytest.raises(TrajectoryRuntimeError, match="ref_chunk is"):
+        reference_chunk(torch.zeros(shape), torch.ones(2, 4), flags)
