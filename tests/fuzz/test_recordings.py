@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 COUNT = 200
 
 
+@pytest.mark.timeout(900)  # minutes on a busy machine
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks a process for each file")
 def test_damaged_recordings_come_out_as_recordings_or_as_one_line(
     tmp_path: Path,
