@@ -52,11 +52,19 @@ def find_order(
     turns: list[Turn], found: list[Lineage], claims: list[Claim]
 ) -> FoundOrder:
     """Look for an order; `claims` are the environments as far as they are known."""
+    # Where native steps are missing, what follows is out of step: that somebody did not
+    # restore explains it no better, and is not said.
+    missing = any(claim.gap for claim in claims)
     fixed = fixed_order(turns)
     if fixed is not None:
-        return _places(turns, fixed.owner, found)
+        out = _places(turns, fixed.owner, found)
+        return FoundOrder() if missing and out.cuts else out
     without = _by_rounds([t for t in turns if not t.reset], found, claims)
     within = _by_rounds(turns, found, claims)
+    without, within = (
+        None if order is not None and missing and order.cuts else order
+        for order in (without, within)
+    )
     if without is not None:
         without.resets_behind = within is None
         return without
