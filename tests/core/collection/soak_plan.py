@@ -144,23 +144,29 @@ class Expected:
 def expected(sends: list[Send]) -> Expected:
     """Work out what one source's parts come to."""
     found = Expected()
-    rows: dict[tuple[int, str], int] = defaultdict(int)
+    whole: set[tuple[int, str]] = set()
+    rows: dict[tuple[int, str], int] = defaultdict(int)  # of fragments
     again: dict[int, set[str]] = defaultdict(set)
     complete: set[int] = set()
+    seen: set[int] = set()
     for send in sends:
         at = send.number, send.half
+        seen.add(send.number)
         if send.number in complete:
             found.repeated += 1
             again[send.number].add(send.half)
             if len(again[send.number]) == 2:
                 found.refused += 1
-        elif rows[at] == BATCH:
+            continue
+        if at in whole:
             found.repeated += 1
-        else:
-            rows[at] = min(BATCH, rows[at] + send.rows)
-            if all(rows[send.number, half] == BATCH for half in ("policy", "env")):
-                complete.add(send.number)
-    for number in {number for number, _ in rows}:
+        rows[at] += send.rows if send.rows < BATCH else 0
+        if send.rows == BATCH or rows[at] == BATCH:
+            whole.add(at)
+            rows[at] %= BATCH
+        if all((send.number, half) in whole for half in ("policy", "env")):
+            complete.add(send.number)
+    for number in seen:
         step = number // CHUNKS
         chunks = range(step * CHUNKS, (step + 1) * CHUNKS)
         if all(chunk in complete for chunk in chunks):
@@ -168,9 +174,8 @@ def expected(sends: list[Send]) -> Expected:
         elif number in complete:
             found.stored.add(number)
         else:
-            halves = [rows[number, half] for half in ("policy", "env")]
-            if BATCH in halves:
+            if any((number, half) in whole for half in ("policy", "env")):
                 found.half.add(number)
-            if any(0 < count < BATCH for count in halves):
+            if any(rows[number, half] for half in ("policy", "env")):
                 found.fragments.add(number)
     return found
