@@ -31,16 +31,30 @@ def info(file: File, as_json: AsJson = False) -> int:
     from isoscope.core.recording.info import info as describe
 
     described = describe(load(file))
+    status = _status(described)
     if as_json:
         console.emit_json(described)
-        return 0
+        return status
     parts: list[Any] = [console.facts(_facts(described)), _supports(described)]
     if described.warnings:
         parts.append(_warnings(described.warnings))
     if described.actors:
         parts += [_actors(described.actors), *_fields(described.actors)]
     console.emit(*parts)
-    return 0
+    return status
+
+
+def _status(described: "Info") -> int:
+    """0, or 2 where something of the file could not be read; says so in one line."""
+    if described.complete:
+        return 0
+    what = described.warnings[0] if described.warnings else "its end is missing"
+    more = len(described.warnings) - 1
+    others = f"; {more} more of this are listed" if more > 0 else ""
+    console.tell(
+        f"reading {described.file}: not all of it could be read: {what}{others}"
+    )
+    return 2
 
 
 def _facts(described: "Info") -> list[tuple[str, str]]:

@@ -30,6 +30,7 @@ def extras_of(analysis: Analysis) -> TimelineExtras:
             f"env {missed.place.env} went on from env {missed.victim.env}'s state",
         )
         for missed in attribution.missed_restores[:MOST_DRAWN]
+        if missed.victim_native >= 0  # else it was left before the recording began
     ]
     arcs += [
         Arc(

@@ -109,8 +109,13 @@ def test_what_could_not_be_read_is_listed(
     recording.complete = False
     recording.problems.append(Problem("event is missing", "/events/7", 3, "error"))
     monkeypatch.setattr("isoscope.app.loading.load", lambda _: recording)
-    out = printed(recordings / "create_destroy.h5", capsys)
+    assert main(["info", str(recordings / "create_destroy.h5")]) == 2
+    out, err = capsys.readouterr()
     assert "not complete" in out
+    assert err == (
+        f"isoscope: reading {recordings / 'create_destroy.h5'}: not all of it could be "
+        "read: event is missing (/events/7), and 2 more like it\n"
+    )
     assert "Warnings (1)\nevent is missing (/events/7), and 2 more like it\n" in out
 
 

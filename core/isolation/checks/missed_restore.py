@@ -57,14 +57,14 @@ def _finding(subject: Examined, missed: MissedRestore, whole: bool) -> Finding:
         f"{env_named(env)} went on from {whose} state at {subject.where(missed.native)}"
     )
     evidence = {
-        "taken_from_native": missed.victim_native,
+        "taken_from_native": known(missed.victim_native),
         "own_last_native": known(missed.orphan_native),
         "taken_from_episode": known(victim.episode),
         "taken_from_control_step": known(victim.control_step),
         "residual_m": number(subject.attribution.residual_m[missed.native]),
         "linked": missed.linked,
     }
-    if missed.orphan_native >= 0:
+    if missed.orphan_native >= 0 and missed.victim_native >= 0:
         evidence["distance_to_own_state_m"] = distance_m(
             subject.recording, missed.victim_native, missed.orphan_native
         )
