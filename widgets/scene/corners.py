@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 LEAN_PX = 4  # between a place and a label beside it
+EDGE_PX = 4  # between a label and a side of the picture
 
 
 class CaptionLabel(QLabel):
@@ -249,8 +250,12 @@ class WorldLabel(QLabel):
             at.moveLeft(round((0.5 + 0.5 * x / w) * size.width()) - at.width() // 2)
             at.translate(lean * (at.width() // 2 + LEAN_PX), 0)
             at.moveTop(round((0.5 - 0.5 * y / w) * size.height()) - at.height() - 6)
-        seen = w > 0 and at.intersects(QRect(QPoint(0, 0), size))
+        inside = abs(x) <= w and abs(y) <= w
+        seen = w > 0 and (inside or at.intersects(QRect(QPoint(0, 0), size)))
         if seen:
+            # Whole, where the place is near a side.
+            most = max(size.width() - at.width() - EDGE_PX, EDGE_PX)
+            at.moveLeft(min(max(at.left(), EDGE_PX), most))
             at = _clear(at, taken)
             taken.append(at)
             self.move(at.topLeft())
