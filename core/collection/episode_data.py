@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from isoscope.core.collection.interventions import ACTION
+from isoscope.core.collection.policies.base import states_of
 from isoscope.core.collection.spaces import as_observation
 
 if TYPE_CHECKING:
@@ -36,12 +37,36 @@ def episode_data(
     """
     return {
         "chunk_actions": torch.from_numpy(chunk.astype(np.float32)),
-        "obs_list": [as_observation(before, tasks) for before in run.before],
+        "obs_list": [with_state(as_observation(b, tasks)) for b in run.before],
         "terminations": torch.from_numpy(run.terminated),
         "truncations": torch.from_numpy(run.truncated),
         "infos_list": [numbers_of(info, len(chunk)) for info in run.infos],
         "valid_action_mask": torch.from_numpy(run.valid),
     }
+
+
+def with_state(observation: dict[str, Any]) -> dict[str, Any]:
+    """Give an observation that names no state one: all its numbers but bytes, in a row.
+
+    Bytes are pictures.
+    """
+    if "states" in observation or "state" in observation:
+        return observation
+    numbers = without_pictures(observation)
+    return {**observation, "states": states_of(numbers)} if numbers else observation
+
+
+def without_pictures(observation: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is no number, or bytes."""
+    kept: dict[str, Any] = {}
+    for name, value in observation.items():
+        if isinstance(value, dict):
+            inner = without_pictures(value)
+            if inner:
+                kept[name] = inner
+        elif isinstance(value, torch.Tensor) and value.dtype is not torch.uint8:
+            kept[name] = value
+    return kept
 
 
 def numbers_of(info: Info, batch: int) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from isoscope.core.channel.ray_actor import DONE, FAILED, Reply
 from isoscope.core.channel.ray_channel import RayChannel, told_shortly
 from isoscope.core.channel.ray_cluster import join_cluster, leave_cluster, ray_module
 from isoscope.core.channel.told import raised, told
-from isoscope.core.collection.collect import PRODUCER, channel_settings
 from isoscope.core.collection.producer import Producer
+from isoscope.core.collection.run import PRODUCER, channel_settings
 from isoscope.core.collection.settings import Runner
 
 if TYPE_CHECKING:
-    from isoscope.core.collection.collect import CollectRun
     from isoscope.core.collection.report import CollectReport
+    from isoscope.core.collection.run import CollectRun
     from isoscope.core.collection.settings import CollectSettings
     from isoscope.core.collection.sink import Sink
 

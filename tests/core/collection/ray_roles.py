@@ -6,8 +6,8 @@ import sys
 
 from isoscope.core.channel.ray_channel import RayChannel
 from isoscope.core.channel.ray_cluster import leave_cluster
-from isoscope.core.collection.collect import PRODUCER
 from isoscope.core.collection.producer import Producer
+from isoscope.core.collection.run import PRODUCER
 from isoscope.core.collection.settings import CollectSettings
 
 RUN = CollectSettings(

@@ -133,6 +133,15 @@ def test_other_environments_are_collected_too(env: str) -> None:
         assert done.chunks.flushed == 16
 
 
+def test_episodes_of_observations_in_parts_get_a_state(tmp_path: Path) -> None:
+    run = settings(
+        env="Blackjack-v1", mode=TrajectoryMode.LEROBOT, policy=PolicyName.RANDOM
+    )
+    done = collect(run, out=tmp_path / "out")
+    tensors = load_file(tmp_path / "out" / done.shards[0])
+    assert tensors["episodes.0.state"].shape[1] == 3  # sum, dealer's card, usable ace
+
+
 def test_what_cannot_be_made_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match="making 1 environments Nothing-v0"):
         collect(settings(env="Nothing-v0"), out=tmp_path / "out")

@@ -12,9 +12,10 @@ import torch
 
 from isoscope.core.channel.local import LocalChannel
 from isoscope.core.channel.ray_channel import RayChannel
-from isoscope.core.collection.collect import PRODUCER, channel_settings, collect
+from isoscope.core.collection.collect import collect
 from isoscope.core.collection.errors import CollectionError
 from isoscope.core.collection.producer import Producer
+from isoscope.core.collection.run import PRODUCER, channel_settings
 from isoscope.core.collection.settings import CollectSettings, PolicyName, Runner
 from tests import ray_cluster
 from tests.core.collection.ray_roles import RUN

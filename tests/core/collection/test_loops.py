@@ -9,12 +9,12 @@ import torch
 
 from isoscope.core.channel.errors import ChannelFullError
 from isoscope.core.channel.local import LocalChannel
-from isoscope.core.collection.collect import channel_settings
 from isoscope.core.collection.env_role import EnvRole
 from isoscope.core.collection.errors import CollectionError
 from isoscope.core.collection.loops import finish, synchronous, threaded
 from isoscope.core.collection.making import make_policy, make_roles
 from isoscope.core.collection.rollout_role import RolloutRole
+from isoscope.core.collection.run import channel_settings
 from isoscope.core.collection.settings import CollectSettings, Runner
 from isoscope.core.trajectory.fields import trajectory_fields
 from tests.core.collection.known import Numbered, counting_envs

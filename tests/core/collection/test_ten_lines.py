@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 README = Path(__file__).parents[3] / "README.md"
 TEN_LINES = """
 from isoscope.core.channel.local import LocalChannel
-from isoscope.core.collection.collect import channel_settings
 from isoscope.core.collection.producer import Producer
+from isoscope.core.collection.run import channel_settings
 from isoscope.core.collection.settings import CollectSettings
 
 run = CollectSettings(env="CartPole-v1", envs=8, chunk=4, steps=256)
