@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from isoscope.core.trajectory.collector import TrajectoryCollector
 
-ROUNDS = 31
-PENDING_ROUNDS = 101  # shorter ones
+ROUNDS = 101
+PENDING_ROUNDS = 101
 WARMUP = 3
 SIDES = 2  # that collect
 TIMES = WARMUP + ROUNDS
 FEW, MANY = 10, 10_000
 FIRST_PENDING = 1_000_000  # steps of the chunks that stay incomplete
-EVERY_S = 0.01
+EVERY_S = 0.02  # as a window that draws fifty times a second
 
 
 def run() -> dict[str, Any]:
