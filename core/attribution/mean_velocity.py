@@ -27,6 +27,8 @@ from isoscope.core.attribution.rounding import Precision, precision_of
 from isoscope.core.recording.tracks import Track
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from isoscope.core.recording.model import Actor, Recording
     from isoscope.core.recording.tracks import Array
 
@@ -36,14 +38,17 @@ ROTATION_EPS = 8.0  # of an entry of the rotation matrix, seen at most 3.2
 NODE_EPS = 16.0  # of the largest coordinate of a soft body, seen at most 2
 TINY = 1e-36  # below any distance that means something
 SAMPLE_ROWS = 512  # that the precision is judged on
-SOFT_FIELDS = (
-    "displacement",
-    "velocity",
-    "translation",
-    "rotation",
-    "pivotEvalTranslation",
-    "pivotEvalRotation",
-)
+NODES = (-1, 3)  # as many rows as the body has reference points
+CENTRE_FIELDS = {"translationCom": (3,), "vcom": (3,)}
+ROTATION_FIELDS = {"rotation": (4,), "omega": (3,), "vsym": (9,)}
+SOFT_FIELDS = {
+    "displacement": NODES,
+    "velocity": NODES,
+    "translation": (3,),
+    "rotation": (4,),
+    "pivotEvalTranslation": (3,),
+    "pivotEvalRotation": (4,),
+}
 
 
 @dataclass(slots=True)
@@ -97,21 +102,38 @@ class MeanVelocity:
         for actor in self.recording.actors:
             if actor.static:
                 continue
-            self._look_for(actor, "centre", ("translationCom", "vcom"), 3)
-            self._look_for(actor, "rotation", ("rotation", "omega", "vsym"), 9)
-            nodes = _track(actor, "displacement")
+            self._look_for(actor, "centre", CENTRE_FIELDS, 3)
+            self._look_for(actor, "rotation", ROTATION_FIELDS, 9)
             points = actor.reference.get("refPositions")
-            if nodes is not None and points is not None and nodes.shape == points.shape:
-                self._look_for(actor, "nodes", SOFT_FIELDS, points.size)
+            if points is not None and points.ndim == 2 and points.shape[1] == 3:
+                fields = {
+                    name: points.shape if shape == NODES else shape
+                    for name, shape in SOFT_FIELDS.items()
+                }
+                self._look_for(actor, "nodes", fields, points.size)
 
     def _look_for(
-        self, actor: Actor, kind: str, fields: tuple[str, ...], columns: int
+        self,
+        actor: Actor,
+        kind: str,
+        fields: Mapping[str, tuple[int, ...]],
+        columns: int,
     ) -> None:
+        """Add columns if all the fields are there, each of the shape it must have.
+
+        One of another shape means something else, and is as good as absent.
+        """
         key = (actor.index, kind)
-        if key in self._known or any(_track(actor, name) is None for name in fields):
+        if key in self._known:
             return
-        if kind == "nodes" and "rigidTransformEvalPoint" not in actor.reference:
-            return
+        for name, shape in fields.items():
+            track = _track(actor, name)
+            if track is None or track.shape != shape:
+                return
+        if kind == "nodes":
+            anchor = actor.reference.get("rigidTransformEvalPoint")
+            if anchor is None or anchor.shape != (3,):
+                return
         if kind == "rotation" and (actor.index, "centre") not in self._known:
             return
         self._known.add(key)

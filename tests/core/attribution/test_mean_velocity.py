@@ -127,3 +127,23 @@ def test_columns_of_actors_that_come_later_are_added(recordings: Path) -> None:
     assert np.isfinite(motion.end[late.created_native :][:, columns]).all()
     track = late.fields["translationCom"]
     assert isinstance(track, Track)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("omega", (2,)), ("vsym", (3,)), ("vcom", (2, 3)), ("translationCom", (2,))],
+)
+def test_a_field_of_another_shape_is_as_good_as_absent(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    scene, _ = run(2, 6)
+    recording = scene.recording()
+    rows = len(recording)
+    recording.actors[0].fields.tracks[name] = Track.of(np.ones((rows, *shape)))
+    without = scene.recording()
+    del without.actors[0].fields.tracks[name]
+    found, expected = MeanVelocity(recording), MeanVelocity(without)
+    np.testing.assert_array_equal(found.read(0, rows).end, expected.read(0, rows).end)
+    np.testing.assert_array_equal(
+        attribute(recording).labels.env, attribute(without).labels.env
+    )
