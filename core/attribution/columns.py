@@ -10,7 +10,7 @@ import numpy as np
 
 from isoscope.core.attribution.by_labels import NAMED
 from isoscope.core.attribution.lineages import Birth
-from isoscope.core.attribution.runs import head_rest
+from isoscope.core.attribution.runs import broken_off, head_rest
 from isoscope.core.recording.model import StepKind
 
 if TYPE_CHECKING:
@@ -149,7 +149,8 @@ def count_control_steps(settled: Settled, rows: int) -> Counted:
         return Counted(control, substep, total, 0)
     rest = head_rest(runs, settled.lineages, per_step)
     blocks = -(-runs.length // per_step)
-    blocks[runs.reset] = 0
+    off = broken_off(runs, per_step)
+    blocks[runs.reset | off] = 0
     if rest:
         blocks[0] = int(runs.length[0]) // per_step
     first = _earlier_blocks(settled, blocks, per_step, total)
@@ -158,6 +159,7 @@ def count_control_steps(settled: Settled, rows: int) -> Counted:
     step = nth[~reset]
     control[at] = first[run_of[~reset]] + step // per_step + 1
     substep[at] = step % per_step
+    control[inside[off[run_of]]] = substep[inside[off[run_of]]] = UNKNOWN
     return Counted(control, substep, total, rest)
 
 
@@ -276,6 +278,11 @@ def kinds(settled: Settled, h_s: Array, free: bool) -> Array:
     kind = np.full(len(h_s), int(StepKind.UNKNOWN), np.int8)
     inside = settled.lineage_of_row >= 0
     kind[inside] = StepKind.FREE if free else StepKind.SUBSTEP
+    if settled.substeps.count is not None and len(settled.runs):
+        off = broken_off(settled.runs, settled.substeps.count)
+        kind[inside] = np.where(
+            off[settled.runs.run_of[inside]], StepKind.FREE, kind[inside]
+        )
     for lineage in settled.lineages:
         if lineage.birth is Birth.RESET:
             kind[lineage.start] = StepKind.RESET

@@ -38,8 +38,8 @@ class AttributedStep(msgspec.Struct):
     episode, control_step
         From 1; a reset's own step is control step 0.
     kind
-        ``"substep"``, ``"reset"``, ``"free"`` (of a scene that nobody resets) or
-        ``"zero"`` (of no duration).
+        ``"substep"``, ``"reset"``, ``"free"`` (of no control step: somebody stepped the
+        scene itself) or ``"zero"`` (of no duration).
     linked
         Whether the environment's number is proven across the reset.
     residual

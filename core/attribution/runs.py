@@ -4,7 +4,8 @@ A *run* is a stretch of native steps of one lineage that follow one another at o
 without a restore between; a reset's step is a run of its own. An environment is left
 only between two of its control steps, so every whole run is a multiple of M, the number
 of substeps. M is the greatest common divisor of the runs, and believed only if at least
-two environments take turns.
+two environments take turns. A run whose last state was given up says nothing about M:
+it may be somebody's who stepped the scene by hand.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from isoscope.core.attribution.lineages import Birth
 from isoscope.core.attribution.order import Turn
 
 if TYPE_CHECKING:
+    from isoscope.core.attribution.claims import Ownership
     from isoscope.core.attribution.lineages import Lineage
     from isoscope.core.attribution.segments import Chains
     from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
@@ -43,6 +45,12 @@ class Runs:
         int64 [k]: the last row of each.
     run_of
         int64 [T]: the run of each row; -1 where the row has no state.
+    given_up
+        bool [k]: whether its last state was given up: the environment went back to an
+        earlier one of its own. It may have been broken off anywhere.
+    aside
+        bool [k]: whether all of it was stepped right behind somebody's turn, without a
+        restore, and then given up. Somebody may have stepped the scene by hand.
     """
 
     first: Int64Array
@@ -52,14 +60,53 @@ class Runs:
     follows: BoolArray
     last: Int64Array
     run_of: Int64Array
+    given_up: BoolArray
+    aside: BoolArray
 
     def __len__(self) -> int:
         """How many there are."""
         return len(self.first)
 
 
-def find_runs(chains: Chains, lineage_of_row: Array, lineages: list[Lineage]) -> Runs:
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """Where branches that were given up begin and end.
+
+    Attributes
+    ----------
+    heads
+        First rows of those that began right behind a turn, without a restore.
+    tips
+        Last rows of all of them.
+    """
+
+    heads: frozenset[int] = frozenset()
+    tips: frozenset[int] = frozenset()
+
+
+def find_branches(lineages: list[Lineage], owned: Ownership) -> Branches:
+    """All branches that were given up, where several environments are there.
+
+    With only one, whatever it does is one branch after the other.
+    """
+    if owned.envs < 2:
+        return Branches()
+    merged = [x for x in lineages if owned.merged[x.index] >= 0]
+    tips = {r.left_row for x in lineages for r in x.rewinds}
+    return Branches(
+        frozenset(x.start for x in merged),
+        frozenset(tips | {x.last for x in merged}),
+    )
+
+
+def find_runs(
+    chains: Chains,
+    lineage_of_row: Array,
+    lineages: list[Lineage],
+    branches: Branches | None = None,
+) -> Runs:
     """Cut the rows into runs; `lineage_of_row` is [T], -1 for rows without a state."""
+    branches = branches or Branches()
     rows = np.flatnonzero(lineage_of_row >= 0)
     parents = np.frombuffer(chains.parent_of, np.int32)[rows]
     before = np.frombuffer(chains.before, np.int32)[rows]
@@ -73,20 +120,35 @@ def find_runs(chains: Chains, lineage_of_row: Array, lineages: list[Lineage]) ->
     goes_on &= parents >= 0
     cut = ~goes_on | reset
     cut[1:] |= reset[:-1]
+    cut |= np.isin(rows, list(branches.heads))
     begins = np.flatnonzero(cut)
     number = np.cumsum(cut) - 1
     run_of = np.full(len(lineage_of_row), -1, np.int64)
     run_of[rows] = number
     length = np.diff(np.concatenate([begins, [len(rows)]]))
+    first = rows[begins]
+    last = rows[begins + length - 1] if len(rows) else begins
+    given_up = np.isin(last, list(branches.tips)) & ~reset[begins]
     return Runs(
-        rows[begins],
+        first,
         length,
         lineage[begins],
         reset[begins],
         goes_on[begins],
-        rows[begins + length - 1] if len(rows) else begins,
+        last,
         run_of,
+        given_up,
+        given_up & np.isin(first, list(branches.heads)),
     )
+
+
+def broken_off(runs: Runs, count: int) -> BoolArray:
+    """Bool [k]: runs that were given up and are no whole control steps.
+
+    They belong to none: somebody stepped the scene, and nobody went on from there.
+    """
+    out: BoolArray = runs.given_up & (runs.length % count != 0)
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +186,12 @@ def find_substeps(
         Rows that left one of several equal states; runs up to them don't count.
     """
     usable = ~runs.reset & ~nameless[runs.lineage]
-    usable &= ~np.isin(runs.last, list(pooled))
+    usable &= ~np.isin(runs.last, list(pooled)) & ~runs.given_up
     final = np.zeros(len(lineages), np.int64)
     np.maximum.at(final, runs.lineage, runs.last)
     returned = usable & (runs.last < final[runs.lineage])
     # A run that is followed at once within its lineage was not interrupted.
-    returned[:-1] &= ~runs.follows[1:]
+    returned[:-1] &= ~runs.follows[1:] | runs.aside[1:]
     if len(np.unique(runs.lineage[returned])) < 2 or int(returned.sum()) < 2:
         return Substeps(
             None, "undecidable: no two environments take turns, so nothing shows it"
@@ -156,7 +218,8 @@ def check_substeps(runs: Runs, count: int, how: str) -> Substeps:
     edge = np.zeros(len(runs), np.bool_)
     if len(runs):
         edge[0] = edge[-1] = True
-    odd = runs.first[~runs.reset & ~edge & (runs.length % count != 0)]
+    checked = ~runs.reset & ~edge & ~runs.given_up
+    odd = runs.first[checked & (runs.length % count != 0)]
     return Substeps(count, how, tuple(int(row) for row in odd))
 
 
@@ -175,9 +238,13 @@ def find_turns(runs: Runs, lineages: list[Lineage], count: int) -> list[Turn]:
     """
     turns: list[Turn] = []
     rest = head_rest(runs, lineages, count)
-    columns = (runs.first, runs.length, runs.lineage, runs.reset, runs.follows)
+    # What was done on the side was nobody's turn: it would throw out the order.
+    no_turn = runs.aside | broken_off(runs, count)
+    columns = (runs.first, runs.length, runs.lineage, runs.reset, runs.follows, no_turn)
     lists = zip(*(c.tolist() for c in columns), strict=True)
-    for number, (first, length, lineage, reset, follows) in enumerate(lists):
+    for number, (first, length, lineage, reset, follows, aside) in enumerate(lists):
+        if aside:
+            continue
         if reset:
             turns.append(Turn(first, lineage, reset=True))
             continue

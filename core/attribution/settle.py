@@ -27,6 +27,7 @@ from isoscope.core.attribution.runs import (
     Runs,
     Substeps,
     check_substeps,
+    find_branches,
     find_runs,
     find_substeps,
     find_turns,
@@ -104,7 +105,7 @@ def settle(
     pauses = _pauses(chains, find_runs(chains, rows, found))
     owned = assign(found, lineage_of, chains, pauses, twins, dry=True)
     rows = _merge(rows, owned)
-    runs = find_runs(chains, rows, found)
+    runs = find_runs(chains, rows, found, find_branches(found, owned))
     substeps = _substeps(chains, runs, found, owned, given)
     order = FoundOrder()
     if substeps.count is not None:
@@ -120,7 +121,7 @@ def settle(
     elif order.kind == "rounds" and substeps.count is not None:
         places = {row: order.places[row] for row in order.cuts if row in order.places}
         apply_rounds(found, owned, places)
-        runs = find_runs(chains, rows, found)
+        runs = find_runs(chains, rows, found, find_branches(found, owned))
         turns = find_turns(runs, found, substeps.count)
         while True:  # one answer may lead to another
             places = places_by_rounds(turns, found, owned.claims, order)
@@ -129,7 +130,7 @@ def settle(
     named = Named() if labels is None else by_labels(labels, rows)
     apply_names(found, owned, named)
     _put_in_order(found, owned)
-    runs = find_runs(chains, rows, found)
+    runs = find_runs(chains, rows, found, find_branches(found, owned))
     return Settled(
         found,
         rows,
