@@ -129,8 +129,8 @@ class Expected:
         Chunks that stay: with one half, with both in a step that is not whole, with
         some rows of a half.
     repeated, refused
-        Halves that came again, and chunks of which both halves did after they were
-        stored.
+        Parts that came again, and those of them that made both halves of a stored chunk
+        come again whole.
     """
 
     whole: set[int] = field(default_factory=set)
@@ -146,7 +146,7 @@ def expected(sends: list[Send]) -> Expected:
     found = Expected()
     whole: set[tuple[int, str]] = set()
     rows: dict[tuple[int, str], int] = defaultdict(int)  # of fragments
-    again: dict[int, set[str]] = defaultdict(set)
+    again: dict[int, dict[str, int]] = defaultdict(lambda: {"policy": 0, "env": 0})
     complete: set[int] = set()
     seen: set[int] = set()
     for send in sends:
@@ -154,8 +154,8 @@ def expected(sends: list[Send]) -> Expected:
         seen.add(send.number)
         if send.number in complete:
             found.repeated += 1
-            again[send.number].add(send.half)
-            if len(again[send.number]) == 2:
+            again[send.number][send.half] += send.rows
+            if min(again[send.number].values()) >= BATCH:
                 found.refused += 1
             continue
         if at in whole:
