@@ -13,6 +13,7 @@ import numpy as np
 
 from isoscope.core.clock import TimeAxis, TimeKind
 from isoscope.core.recording.model import StepKind
+from isoscope.core.timeaxis import LONGEST_S
 from isoscope.core.timeline.steps import typical_h
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def control_time_s(labels: Labels, h_s: Array, substeps: int | None) -> Array:
     step &= labels.substep >= 0
     usual = typical_h(h_s[step])
     done = (labels.control_step[step] - 1) * substeps + labels.substep[step]
-    out[step] = done * usual + h_s[step]
+    with np.errstate(over="ignore", invalid="ignore"):  # of made-up, huge values
+        out[step] = done * usual + h_s[step]
+    out[~np.isfinite(out)] = np.nan
     return out
 
 
@@ -81,6 +84,7 @@ def control_axis(
         every step shows and takes its own environment's time.
     """
     lasts = np.where(np.isfinite(control_s) & (control_s > 0) & (h_s > 0), h_s, 0.0)
+    lasts = np.minimum(lasts, LONGEST_S)
     stamps = control_s
     if own is not None:
         mine = np.zeros(len(h_s), np.bool_)
@@ -100,4 +104,5 @@ def scene_axis(scene_s: Array, h_s: Array) -> TimeAxis | None:
     if not np.isfinite(scene_s).any():
         return None
     lasts = np.where(np.isfinite(h_s) & (h_s > 0), h_s, 0.0)
+    lasts = np.minimum(lasts, LONGEST_S)
     return TimeAxis(TimeKind.SCENE, scene_s, lasts)

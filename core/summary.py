@@ -59,10 +59,14 @@ def duration(seconds: float) -> str:
 
 
 def duration_s(recording: Recording) -> float | None:
-    """How long all its steps take together; None where no h is known."""
+    """How long all its steps take together; None where no h is known.
+
+    Nor is it known where the sum is beyond what a float holds.
+    """
     h_s = recording.steps.h_s
-    total = float(h_s[np.isfinite(h_s)].sum())
-    return total if total > 0 else None
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(h_s[np.isfinite(h_s)].sum())
+    return total if 0 < total < np.inf else None
 
 
 def _bodies(recording: Recording) -> list[Actor]:

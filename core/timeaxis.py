@@ -11,6 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
 
+# No step lasts longer when played, whatever is recorded; 30,000 years.
+LONGEST_S = 1e12
+
 
 class TimeKind(StrEnum):
     """Which time the cursor plays over and is shown in."""
@@ -46,6 +49,8 @@ class TimeAxis:
     def native(cls, h_s: Array) -> TimeAxis:
         """Every row lasts equally long: the median h [T], or 1/50 s if unknown."""
         known = h_s[np.isfinite(h_s) & (h_s > 0)]
+        # Capped: made-up values may be so large that their sum overflows.
+        known = np.minimum(known, LONGEST_S)
         each = float(np.median(known)) if len(known) else 0.02
         rows = len(h_s)
         return cls(TimeKind.NATIVE, np.arange(rows, dtype=float), np.full(rows, each))
@@ -54,6 +59,7 @@ class TimeAxis:
     def recording(cls, time_s: Array, h_s: Array) -> TimeAxis:
         """Each row lasts its h [T]; shown is the recording's own time [T]."""
         lasts = np.where(np.isfinite(h_s) & (h_s > 0), h_s, 0.0)
+        lasts = np.minimum(lasts, LONGEST_S)
         return cls(TimeKind.RECORDING, time_s, lasts)
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from isoscope.core.attribution.by_labels import NAMED
 from isoscope.core.attribution.lineages import Birth
+from isoscope.core.attribution.mean_velocity import HUGE
 from isoscope.core.attribution.runs import broken_off, head_rest
 from isoscope.core.recording.model import StepKind
 
@@ -67,7 +68,10 @@ def number(settled: Settled, counted: Counted) -> Episodes:
             episode.append(1)
             done.append(0)
         else:
+            # A rival that was merged may be part of one that comes later in the list.
             earlier = [before] if before >= 0 else list(claim.rivals)
+            if any(k >= len(episode) for k in earlier):
+                earlier = []
             known = before >= 0 or claim.linked
             episode.append(_common([episode[k] for k in earlier]) if known else 1)
             counts = [
@@ -241,7 +245,8 @@ def carry(
     order = order[segment_of[order] >= 0]
     numbers = segment_of[order]
     cuts = np.searchsorted(numbers, np.arange(len(chains.segments) + 1))
-    step = np.where(np.isfinite(h_s), h_s, np.nan)
+    # No time adds up from made-up values as large as floats get.
+    step = np.where(np.abs(h_s) <= HUGE, h_s, np.nan)
     segments = sorted(chains.segments, key=lambda s: (s.start, s.tip))
     births = {x.start: x for x in settled.lineages if settled.merged[x.index] < 0}
     for segment in segments:

@@ -36,6 +36,7 @@ TIGHT_EPS = 2.0  # of |h * vcom|, seen at most 1.1
 LOOSE_EPS = 4.0  # of max(|h * vcom|, |translationCom|)
 ROTATION_EPS = 8.0  # of an entry of the rotation matrix, seen at most 3.2
 NODE_EPS = 16.0  # of the largest coordinate of a soft body, seen at most 2
+HUGE = 1e20  # above it a number is as good as infinite, in whatever unit
 TINY = 1e-36  # below any distance that means something
 SAMPLE_ROWS = 512  # that the precision is judged on
 NODES = (-1, 3)  # as many rows as the body has reference points
@@ -91,7 +92,7 @@ class MeanVelocity:
         h = np.array(self.recording.steps.h_s[start:stop], np.float64)
         # A step of no duration records nothing of use: the engine leaves its fields
         # unset (seen: denormal garbage).
-        h[~(np.isfinite(h) & (h > 0))] = np.nan
+        h[~((h > 0) & (h <= HUGE))] = np.nan
         for part in self._parts:
             self._parts_by_kind[part.kind](part, motion, h)
         return motion
@@ -105,7 +106,12 @@ class MeanVelocity:
             self._look_for(actor, "centre", CENTRE_FIELDS, 3)
             self._look_for(actor, "rotation", ROTATION_FIELDS, 9)
             points = actor.reference.get("refPositions")
-            if points is not None and points.ndim == 2 and points.shape[1] == 3:
+            if (
+                points is not None
+                and points.ndim == 2
+                and points.shape[1] == 3
+                and _sane(points)
+            ):
                 fields = {
                     name: points.shape if shape == NODES else shape
                     for name, shape in SOFT_FIELDS.items()
@@ -132,7 +138,7 @@ class MeanVelocity:
                 return
         if kind == "nodes":
             anchor = actor.reference.get("rigidTransformEvalPoint")
-            if anchor is None or anchor.shape != (3,):
+            if anchor is None or anchor.shape != (3,) or not _sane(anchor):
                 return
         if kind == "rotation" and (actor.index, "centre") not in self._known:
             return
@@ -242,17 +248,23 @@ def _track(actor: Actor, name: str) -> Track | None:
     return None
 
 
+def _sane(points: Array) -> bool:
+    """Whether no coordinate of a body's shape is beyond `HUGE`."""
+    return not bool((np.abs(points) > HUGE).any())
+
+
 def _values(actor: Actor, name: str, motion: Motion) -> tuple[Array, Array]:
     """Values [n, *shape] as float64, and which rows [n] are there but not finite.
 
-    NaN wherever a value is absent or not finite.
+    NaN wherever a value is absent or not finite; what is beyond `HUGE` counts as not
+    finite, so that nothing computed from the rest can overflow.
     """
     track = _track(actor, name)
     if track is None:
         raise AssertionError(f"{actor.name} has lost its field {name}")
     window = track.read(motion.start, motion.stop)
     values = window.values.astype(np.float64)
-    finite = np.isfinite(values)
+    finite = np.abs(values) <= HUGE
     values[~window.valid] = np.nan
     if finite.all():
         return values, np.zeros(len(motion), np.bool_)

@@ -41,6 +41,8 @@ def step_looks(h_s: Array, typical_s: float) -> Array:
     """What is special about each step, as uint8 [T] of `StepLook`."""
     looks = np.full(len(h_s), StepLook.USUAL, np.uint8)
     close = SAME_H * typical_s
+    # As Python floats: made-up values may be as large as floats get.
+    typical_s, close = float(typical_s), float(close)
     looks[h_s > typical_s + close] = StepLook.LONGER
     looks[h_s < typical_s - close] = StepLook.SHORTER
     if typical_s > 2 * RESET_H_S:
@@ -56,10 +58,10 @@ def step_levels(h_s: Array, typical_s: float) -> Array:
     The usual h stands at 60 and an octave is 12, cut off below 14, so that a step of
     1e-5 s can still be seen; a step of 0 s, or of unknown h, has none.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # of made-up values the quotient may overflow
         octaves = np.log2(h_s / typical_s)
     level = USUAL_LEVEL + LEVEL_PER_OCTAVE * octaves
-    some = np.isfinite(level)
+    some = np.isfinite(h_s) & (h_s > 0) & ~np.isnan(level)
     out = np.zeros(len(h_s), np.uint8)
     out[some] = np.clip(level[some], LOWEST_LEVEL, FULL_LEVEL).astype(np.uint8)
     return out
