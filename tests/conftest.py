@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests import display
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parent / "data"
 RECORDINGS = DATA / "recordings"
+# A machine that is busy with other tests is no failure.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
+
 NO_GL = "needs OpenGL: install xvfb and libgl1-mesa-dri, or run on a display"
 
 # Large runs use as many processes as there are cores; their libraries use one each.

@@ -80,13 +80,23 @@ time.sleep(60)
     pytest.fail("the probe's child still runs")
 
 
+def wait_for_probes(pid: int) -> None:
+    """Wait until the process has children: it is in the middle of its probes."""
+    for _ in range(400):
+        tasks = Path(f"/proc/{pid}/task").glob("*/children")
+        if any(task.read_text().strip() for task in tasks):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the doctor began no probe")
+
+
 def test_ctrl_c_ends_the_doctor_at_once() -> None:
     doctor = subprocess.Popen(
         [sys.executable, "-m", "isoscope.app", "doctor"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    time.sleep(1.5)  # in the middle of its probes
+    wait_for_probes(doctor.pid)
     doctor.send_signal(signal.SIGINT)
     begun = time.monotonic()
     out, err = doctor.communicate(timeout=60)

@@ -75,6 +75,16 @@ def test_a_second_process_on_ray_collects_the_same_bit_for_bit() -> None:
         assert one.max_episode_length == other.max_episode_length
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Compute with one thread, as a Ray worker does: sums have other last bits else."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("runner", [Runner.SYNC, Runner.DECOUPLED])
 def test_a_whole_run_writes_the_same(runner: Runner, tmp_path: Path) -> None:
     run = CollectSettings(

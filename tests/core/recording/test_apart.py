@@ -68,7 +68,7 @@ def equal(one: Event, other: Event) -> bool:
 def test_another_process_reads_the_same(path: Path, descriptor: int) -> None:
     reader = apart(path, "plain", descriptor)
     assert reader.numbers == list(range(13))
-    with h5py.File(path) as file:
+    with h5py.File(path, "r", locking=False) as file:
         for number, event, told in reader.read([3, 0, 12]):
             here = read_event(file["events"], number, lambda message, where: None)
             assert event is not None
@@ -152,7 +152,7 @@ def test_what_crashes_the_library_is_passed_over(tmp_path: Path) -> None:
 
     path = made.recording(tmp_path / "run.h5", steps=6, decorate=decorate)
     content = bytearray(path.read_bytes())
-    with h5py.File(path) as file:
+    with h5py.File(path, "r", locking=False) as file:
         dataset = file[f"events/4/actors/{made.HANDLE}/sum"]
         chunk = dataset.id.get_chunk_info(0)
     # The chunk's record in the tree: size, filters that were left out, address.
@@ -194,7 +194,7 @@ def test_all_ways_in_give_the_same(tmp_path: Path, mode: str) -> None:
     path = RECORDINGS / "create_destroy.h5"
     opened = os.open(path, os.O_RDONLY)
     reader = apart(path, mode, opened)
-    with h5py.File(path) as file:
+    with h5py.File(path, "r", locking=False) as file:
         assert reader.numbers == list(range(len(file["events"])))
         for number, event, told in reader.read(reader.numbers):
             here = read_event(file["events"], number, lambda message, where: None)
@@ -238,7 +238,7 @@ def test_frames_that_are_not_what_they_say_are_refused() -> None:
 @pytest.mark.parametrize("name", ["create_destroy", "soft_body", "rigid_contacts_all"])
 def test_events_are_found_without_their_list(tmp_path: Path, name: str) -> None:
     whole = RECORDINGS / f"{name}.h5"
-    with h5py.File(whole) as file:
+    with h5py.File(whole, "r", locking=False) as file:
         listing = list_events(file["events"].id)
     expected = dict(
         zip(listing.numbers.tolist(), listing.addresses.tolist(), strict=True)

@@ -39,7 +39,10 @@ def test_plain_values_are_read_here_and_others_are_refused(tmp_path: Path) -> No
 
     plain = made.recording(tmp_path / "plain.h5", decorate=made.plain)
     packed = made.recording(tmp_path / "packed.h5", decorate=made.packed)
-    with h5py.File(plain) as file, h5py.File(packed) as other:
+    with (
+        h5py.File(plain, "r", locking=False) as file,
+        h5py.File(packed, "r", locking=False) as other,
+    ):
         event = read_event(file["events"], 3, tell, plain_only=True)
         assert event is not None
         assert event.kind == "Step"
@@ -64,7 +67,7 @@ def test_values_are_those_of_h5py(tmp_path: Path) -> None:
         made.many(actor, number)
 
     path = made.recording(tmp_path / "run.h5", steps=2, decorate=decorate)
-    with h5py.File(path) as file:
+    with h5py.File(path, "r", locking=False) as file:
         event = read_event(file["events"], 2, lambda message, where: None)
         assert event is not None
         got = event.actors[str(made.HANDLE)]
@@ -199,7 +202,7 @@ def test_the_superblock_is_understood(
     assert block.version == version
     assert block.end == path.stat().st_size
     assert not block.marked_as_written
-    with h5py.File(path) as file:
+    with h5py.File(path, "r", locking=False) as file:
         assert block.root == h5py.h5o.get_info(file.id).addr
     state = condition(path)
     assert not state.cut

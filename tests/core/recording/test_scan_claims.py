@@ -25,7 +25,7 @@ ALIKE = (3, 4, 9, 10, 11, 12)  # events whose headers go on in one more block
 
 
 def headers(path: Path) -> list[int]:
-    with h5py.File(path) as file:
+    with h5py.File(path, "r", locking=False) as file:
         return [h5py.h5o.get_info(file[f"events/{number}"].id).addr for number in ALIKE]
 
 

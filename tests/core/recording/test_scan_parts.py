@@ -234,7 +234,7 @@ class Made:
                 made.step(0.02 * number, {HANDLE: fields})
         self.path = path
         self.size = path.stat().st_size
-        with h5py.File(path) as file:
+        with h5py.File(path, "r", locking=False) as file:
             self.addresses = [
                 h5py.h5o.get_info(file[f"events/{n}/actors/{HANDLE}"].id).addr
                 for n in range(1, 9)
@@ -323,7 +323,7 @@ def test_what_follows_a_texts_end_is_not_taken(tmp_path: Path, change: bytes) ->
         for text in (b"abcdef", b"uvwxyz", b"rstopq"):
             made.event(b"Step", {"note": text})
     path.write_bytes(path.read_bytes().replace(b"uvwxyz", change))
-    with h5py.File(path) as file:
+    with h5py.File(path, "r", locking=False) as file:
         addresses = [h5py.h5o.get_info(file[f"events/{n}"].id).addr for n in range(3)]
     with closing(FileBytes(path, path.stat().st_size)) as source:
         template = parse(source, addresses[0])
