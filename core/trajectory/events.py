@@ -159,13 +159,9 @@ class EventStream:
     def listen(self, capacity: int = CAPACITY) -> Listener:
         """Listen from now on; close what is given when done."""
         listener = Listener(self, capacity)
-        self.attach(listener)
-        return listener
-
-    def attach(self, listener: Listener) -> None:
-        """Tell a listener from now on, of whatever kind; its `offer` must be quick."""
         with self._lock:
             self._listeners = (*self._listeners, listener)
+        return listener
 
     def leave(self, listener: Listener) -> None:
         """Stop telling a listener."""
