@@ -1,0 +1,1 @@
+"""What is simulated: links, joints, drives and shapes; from JSON and MJCF."""

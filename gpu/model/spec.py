@@ -1,0 +1,170 @@
+"""The description of a model as data: what the JSON form and the MJCF reader both give.
+
+A model is a list of actors; an actor is one tree of links, each hanging on its parent by
+one joint. A free rigid body is an actor of one link with a free joint. Shapes fixed to the
+world belong to the model itself.
+
+Frames: a link's frame is where its joint is. `Link.position` and `Link.rotation` place
+that frame in the parent's at joint position zero; joint motion comes after it. A joint
+moves about or along `axis` through the link frame's origin. Units are SI, angles radians,
+quaternions x y z w.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Vector: TypeAlias = tuple[float, float, float]
+Quaternion: TypeAlias = tuple[float, float, float, float]
+JointType: TypeAlias = Literal["fixed", "prismatic", "revolute", "spherical", "free"]
+ShapeType: TypeAlias = Literal["plane", "sphere", "box", "capsule"]
+DriveType: TypeAlias = Literal["force", "position", "velocity"]
+
+SCHEMA = "isoscope.model/1"
+NO_TURN: Quaternion = (0.0, 0.0, 0.0, 1.0)
+ORIGIN: Vector = (0.0, 0.0, 0.0)
+
+# positions and velocities that each type of joint has
+POSITIONS: dict[JointType, int] = {
+    "fixed": 0,
+    "prismatic": 1,
+    "revolute": 1,
+    "spherical": 4,
+    "free": 7,
+}
+VELOCITIES: dict[JointType, int] = {
+    "fixed": 0,
+    "prismatic": 1,
+    "revolute": 1,
+    "spherical": 3,
+    "free": 6,
+}
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A collision shape on a link, or on the world.
+
+    Attributes
+    ----------
+    size
+        ``plane``: none (it is infinite, its normal the frame's z); ``sphere``: (radius,);
+        ``box``: the three half lengths; ``capsule``: (radius, half length) along z. [m]
+    friction
+        Coulomb's coefficient; of two shapes the geometric mean counts.
+    group, mask
+        Two shapes touch where ``a.group & b.mask`` or ``b.group & a.mask``, as in MuJoCo.
+    """
+
+    name: str
+    type: ShapeType
+    size: tuple[float, ...] = ()
+    position: Vector = ORIGIN
+    rotation: Quaternion = NO_TURN
+    friction: float = 1.0
+    group: int = 1
+    mask: int = 1
+
+
+class Joint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a link moves against its parent.
+
+    Attributes
+    ----------
+    axis
+        Unit vector in the link's frame; only of prismatic and revolute joints.
+    limits
+        (lower, upper) [m or rad], or None; only of prismatic and revolute joints.
+    damping
+        Viscous friction [N·s/m or N·m·s/rad], the same for all degrees of freedom.
+    armature
+        Inertia added to the mass matrix' diagonal [kg or kg·m²].
+    """
+
+    name: str = ""
+    type: JointType = "fixed"
+    axis: Vector = (0.0, 0.0, 1.0)
+    limits: tuple[float, float] | None = None
+    damping: float = 0.0
+    armature: float = 0.0
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rigid body of a tree.
+
+    Attributes
+    ----------
+    parent
+        The parent link's name; None for the root, which hangs on the world.
+    mass
+        [kg]; 0 for a link that only joins two joints.
+    center
+        Centre of mass in the link's frame [m].
+    inertia
+        About the centre of mass, in the link's axes: xx, yy, zz, xy, xz, yz [kg·m²].
+    """
+
+    name: str
+    parent: str | None = None
+    position: Vector = ORIGIN
+    rotation: Quaternion = NO_TURN
+    joint: Joint = Joint()
+    mass: float = 0.0
+    center: Vector = ORIGIN
+    inertia: tuple[float, float, float, float, float, float] = (0.0,) * 6
+    shapes: tuple[Shape, ...] = ()
+
+
+class Drive(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What moves one degree of freedom towards a target, or pushes it.
+
+    ``force``: gear·u. ``position``: stiffness·(u − q) − damping·q̇. ``velocity``:
+    damping·(u − q̇). The force is clipped to `force_limits`, u to `control_limits`.
+    """
+
+    name: str
+    joint: str
+    type: DriveType = "force"
+    gear: float = 1.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    force_limits: tuple[float, float] | None = None
+    control_limits: tuple[float, float] | None = None
+
+
+class Actor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One tree of links, parents before children, and its drives."""
+
+    name: str
+    links: tuple[Link, ...]
+    drives: tuple[Drive, ...] = ()
+
+
+class Contact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The law of contact, one for the whole model.
+
+    Attributes
+    ----------
+    stiffness
+        Normal force per depth [N/m].
+    damping
+        Of the approaching speed, per depth (Hunt and Crossley) [s/m].
+    slip_speed_m_s
+        Below it friction is viscous instead of Coulomb's [m/s].
+    """
+
+    stiffness: float = 1e4
+    damping: float = 1.0
+    slip_speed_m_s: float = 1e-3
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that a scene is made of; the form ``isoscope.model/1``."""
+
+    name: str
+    actors: tuple[Actor, ...]
+    schema: Literal["isoscope.model/1"] = SCHEMA
+    gravity: Vector = (0.0, 0.0, -9.81)
+    shapes: tuple[Shape, ...] = ()
+    contact: Contact = Contact()
