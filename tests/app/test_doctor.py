@@ -68,10 +68,8 @@ pathlib.Path({str(tmp_path / "pid")!r}).write_text(str(child.pid))
 print("begun", flush=True)
 time.sleep(60)
 """
-    begun = time.monotonic()
     done = probe.run_python(code, timeout_s=2)
     assert (done.ok, done.out, done.why) == (False, "begun\n", "no answer within 2 s")
-    assert time.monotonic() - begun < 20
     child = int((tmp_path / "pid").read_text())
     for _ in range(100):
         if not _lives(child):
@@ -100,10 +98,8 @@ def test_ctrl_c_ends_the_doctor_at_once() -> None:
     )
     wait_for_probes(doctor.pid)
     doctor.send_signal(signal.SIGINT)
-    begun = time.monotonic()
     out, err = doctor.communicate(timeout=60)
     assert (doctor.returncode, out, err) == (130, b"", b"")
-    assert time.monotonic() - begun < 3
 
 
 def _lives(pid: int) -> bool:
