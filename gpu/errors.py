@@ -7,7 +7,7 @@ what was asked wrongly.
 
 from __future__ import annotations
 
-from isoscope.core.errors import IsoscopeError
+from isoscope.core.errors import IsoscopeError, one_line
 
 
 class SimulationError(IsoscopeError):
@@ -24,3 +24,34 @@ class TransferError(SimulationError):
 
 class LinearSystemError(SimulationError):
     """A linear system whose parts don't fit together, or options that make no sense."""
+
+
+class ModelError(SimulationError):
+    """A model that can't be read or simulated.
+
+    Parameters
+    ----------
+    doing
+        What was being done: ``'building the model "hopper"'``.
+    problem
+        What is wrong.
+    where
+        The place: ``'link "foot" of actor "hopper"'``, ``"$.actors[0].links[2]"``.
+    remedy
+        What to do about it.
+    """
+
+    def __init__(
+        self, doing: str, problem: str, *, where: str = "", remedy: str = ""
+    ) -> None:
+        self.doing = doing
+        self.problem = one_line(problem)
+        self.where = where
+        self.remedy = remedy
+        inside = f"{where}: " if where else ""
+        ending = f"; {remedy}" if remedy else ""
+        super().__init__(one_line(f"{doing}: {inside}{self.problem}{ending}"))
+
+
+class ParameterError(SimulationError):
+    """A parameter that doesn't exist, or a value that it can't have."""

@@ -1,13 +1,16 @@
-"""The description of a model as data: what the JSON form and the MJCF reader both give.
+"""The description of a model as data: what the JSON form and the MJCF reader give.
 
-A model is a list of actors; an actor is one tree of links, each hanging on its parent by
-one joint. A free rigid body is an actor of one link with a free joint. Shapes fixed to the
-world belong to the model itself.
+A model is a list of actors; an actor is one tree of links, each hanging on its parent
+by one joint. A free rigid body is an actor of one link with a free joint. Shapes fixed
+to the world belong to the model itself.
 
 Frames: a link's frame is where its joint is. `Link.position` and `Link.rotation` place
 that frame in the parent's at joint position zero; joint motion comes after it. A joint
-moves about or along `axis` through the link frame's origin. Units are SI, angles radians,
-quaternions x y z w.
+moves about or along `axis` through the link frame's origin. A free joint's position is
+the link's pose in the world, so of such a link they say where it starts. Units are SI,
+angles radians, quaternions x y z w.
+
+`gpu.model.build` says what makes a model valid.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ JointType: TypeAlias = Literal["fixed", "prismatic", "revolute", "spherical", "f
 ShapeType: TypeAlias = Literal["plane", "sphere", "box", "capsule"]
 DriveType: TypeAlias = Literal["force", "position", "velocity"]
 
-SCHEMA = "isoscope.model/1"
+SCHEMA: Literal["isoscope.model/1"] = "isoscope.model/1"
 NO_TURN: Quaternion = (0.0, 0.0, 0.0, 1.0)
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 
@@ -44,17 +47,23 @@ VELOCITIES: dict[JointType, int] = {
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A collision shape on a link, or on the world.
+    """A shape on a link, or on the world: what touches, and what is drawn.
 
     Attributes
     ----------
+    name
+        Unique on its link, or among the world's shapes.
     size
-        ``plane``: none (it is infinite, its normal the frame's z); ``sphere``: (radius,);
-        ``box``: the three half lengths; ``capsule``: (radius, half length) along z. [m]
+        [m] ``plane``: none (it is infinite, its normal the frame's z); ``sphere``:
+        (radius,); ``box``: the three half lengths; ``capsule``: (radius, half length)
+        along z, the half length without the round ends.
+    position, rotation
+        In the link's frame, or the world's.
     friction
         Coulomb's coefficient; of two shapes the geometric mean counts.
     group, mask
-        Two shapes touch where ``a.group & b.mask`` or ``b.group & a.mask``, as in MuJoCo.
+        Bits. Two shapes touch where ``a.group & b.mask`` or ``b.group & a.mask``, as
+        with MuJoCo's contype and conaffinity; a shape with 0 and 0 is only drawn.
     """
 
     name: str
@@ -76,18 +85,32 @@ class Joint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Unit vector in the link's frame; only of prismatic and revolute joints.
     limits
         (lower, upper) [m or rad], or None; only of prismatic and revolute joints.
+    limit_stiffness, limit_damping
+        Of the spring and damper beyond a limit [N/m, N·s/m or N·m/rad, N·m·s/rad].
+        None: critically damped at 50 rad/s for what the joint carries at the start.
     damping
         Viscous friction [N·s/m or N·m·s/rad], the same for all degrees of freedom.
     armature
         Inertia added to the mass matrix' diagonal [kg or kg·m²].
+    stiffness, rest
+        A spring that pulls towards `rest`: stiffness·(rest - q) [N/m or N·m/rad; m or
+        rad]; only of prismatic and revolute joints.
+    start
+        Joint position at the start; None: 0, or no turn. One number, or for a spherical
+        joint a quaternion; a free joint starts where its link is placed.
     """
 
     name: str = ""
     type: JointType = "fixed"
     axis: Vector = (0.0, 0.0, 1.0)
     limits: tuple[float, float] | None = None
+    limit_stiffness: float | None = None
+    limit_damping: float | None = None
     damping: float = 0.0
     armature: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    start: tuple[float, ...] | None = None
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,6 +118,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Attributes
     ----------
+    name
+        Unique in its actor.
     parent
         The parent link's name; None for the root, which hangs on the world.
     mass
@@ -119,8 +144,16 @@ class Link(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Drive(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What moves one degree of freedom towards a target, or pushes it.
 
-    ``force``: gear·u. ``position``: stiffness·(u − q) − damping·q̇. ``velocity``:
-    damping·(u − q̇). The force is clipped to `force_limits`, u to `control_limits`.
+    With the control u: ``force``: gear·u. ``position``: gear·(stiffness·(u - gear·q) -
+    damping·gear·q̇). ``velocity``: gear·damping·(u - gear·q̇). First u is clipped to
+    `control_limits`; what the gear multiplies last is clipped to `force_limits`.
+
+    Attributes
+    ----------
+    joint
+        Name of a prismatic or revolute joint of the same actor.
+    gear
+        Ratio from the joint to the drive; 1 where there is none.
     """
 
     name: str

@@ -1,14 +1,16 @@
 """A model's topology, compiled: numbers instead of names, all actors in one forest.
 
 Notation as in Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 4: links are
-numbered so that a parent's number is lower than its children's; λ(i) is link i's parent,
-−1 for the world.
+numbered so that a parent's number is lower than its children's; λ(i) is link i's
+parent, -1 for the world.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from isoscope.gpu.model.spec import VELOCITIES
 
 if TYPE_CHECKING:
     from isoscope.gpu.model.spec import (
@@ -30,9 +32,14 @@ class TreeLink:
     actor
         The actor's number.
     parent
-        λ(i): the parent link's number, −1 for the world.
+        λ(i): the parent link's number, -1 for the world.
+    position, rotation
+        Placement in the parent at joint position zero. Of a free joint, whose position
+        is the pose in the world, always the origin and no turn.
     position_start, velocity_start
         First index of its joint in q and in v.
+    mass, center, inertia
+        As in the model; what is computed with is in `Parameters`.
     """
 
     index: int
@@ -46,11 +53,19 @@ class TreeLink:
     rotation: Quaternion
     position_start: int
     velocity_start: int
+    mass: float
+    center: Vector
+    inertia: tuple[float, float, float, float, float, float]
+
+    @property
+    def velocities(self) -> int:
+        """How many degrees of freedom its joint has."""
+        return VELOCITIES[self.joint]
 
 
 @dataclass(frozen=True, slots=True)
 class TreeActor:
-    """One actor: ranges of links, positions and velocities, first and one past the last."""
+    """One actor: its ranges of links, positions and velocities, ends excluded."""
 
     index: int
     name: str
@@ -69,7 +84,7 @@ class TreeActor:
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """One collision shape and its link's number, −1 for the world."""
+    """One collision shape and its link's number, -1 for the world."""
 
     index: int
     link: int
@@ -95,8 +110,10 @@ class Tree:
     nq, nv
         Length of q and of v. Of a spherical joint q has a quaternion x y z w and v the
         angular velocity in the link's axes; of a free joint q has the position of the
-        link's origin and a quaternion, v the linear velocity of the origin in the world's
-        axes and then the angular velocity in the link's axes.
+        link's origin and a quaternion, v the linear velocity of the origin in the
+        world's axes and then the angular velocity in the link's axes.
+    start
+        q at the start, (nq,).
     """
 
     model: Model
@@ -106,3 +123,12 @@ class Tree:
     drives: tuple[TreeDrive, ...]
     nq: int
     nv: int
+    start: tuple[float, ...]
+
+    def link_label(self, index: int) -> str:
+        """A link's name for people: ``"CartPole/Pole"``, or a free body's own."""
+        if index < 0:
+            return "world"
+        link = self.links[index]
+        actor = self.actors[link.actor]
+        return actor.name if actor.free_body else f"{actor.name}/{link.name}"
