@@ -21,7 +21,7 @@ NAN = float("nan")
 DIGEST_BYTES = 16  # of BLAKE2b; shorter ones are padded, all zero is absent
 
 
-# -- what a run is ----------------------------------------------------------------------
+# -- what a run is --
 
 
 class Space(msgspec.Struct, kw_only=True):
@@ -111,7 +111,7 @@ class Identity(msgspec.Struct, kw_only=True):
     extra: dict[str, Any] = {}
 
 
-# -- what is in the scenes --------------------------------------------------------------
+# -- what is in the scenes --
 
 
 class SceneInfo(msgspec.Struct, kw_only=True):
@@ -190,7 +190,7 @@ class Field(msgspec.Struct, kw_only=True, frozen=True):
     names: tuple[str, ...] = ()
 
 
-# -- rows -------------------------------------------------------------------------------
+# -- rows --
 
 
 class NativeStep(msgspec.Struct, gc=False):
@@ -457,8 +457,8 @@ class ChunkEvent(msgspec.Struct):
 
     Attributes
     ----------
-    key
-        ``"step.epoch.rank.stage.chunk"``.
+    step, epoch, rank, stage, chunk
+        Its key, as the collector has it.
     state
         What became of it, in the collector's words.
     first_slot, stop_slot
@@ -467,8 +467,12 @@ class ChunkEvent(msgspec.Struct):
         Anything else about it.
     """
 
-    key: str
     state: str
+    step: int = -1
+    epoch: int = -1
+    rank: int = -1
+    stage: int = -1
+    chunk: int = -1
     time_s: float = NAN
     first_slot: int = -1
     stop_slot: int = -1

@@ -1,0 +1,173 @@
+"""The forms of the file's smaller parts: definitions, the journal, the directory.
+
+All numbers are little-endian. ``docs/labelled-recording.md`` describes the same in
+words.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from isoscope.core.recording.labelled.records import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+VERSION = 1
+MARK = b"isoscope labelled recording "  # the file's first bytes, and the version
+USER_BLOCK = 512
+FORMAT_NAME = "isoscope-labelled"
+
+# A pool's chunk, in elements by the size of one: 16 KiB.
+CHUNK_BYTES = 1 << 14
+JOURNALS = ("journal/a", "journal/b")
+
+DIRECTORY = np.dtype(
+    [
+        ("table", "<u4"),
+        ("pool", "<u4"),
+        ("first", "<u8"),
+        ("count", "<u8"),
+        ("at", "<u8"),
+    ]
+)
+_FRAME = struct.Struct("<II")
+_JOURNAL = struct.Struct("<8sQQII")
+_JOURNAL_MARK = b"ISOJRNL1"
+MAX_JOURNAL = 1 << 31
+
+_encoder = msgspec.json.Encoder(enc_hook=plain)
+
+
+def first_bytes() -> bytes:
+    """The user block: what the file is, for whoever looks at it without a library."""
+    text = MARK + f"{VERSION}\nHDF5 begins at byte {USER_BLOCK}\n".encode()
+    return text.ljust(USER_BLOCK, b"\0")
+
+
+def version_of(head: bytes) -> int | None:
+    """The version that a file's first bytes tell, or None if it is another file."""
+    if not head.startswith(MARK):
+        return None
+    digits = head[len(MARK) :].split(b"\n", 1)[0]
+    return int(digits) if digits.isdigit() and len(digits) < 9 else 0
+
+
+def to_json(value: Any) -> bytes:
+    """Any value as JSON; what JSON can't hold becomes something that it can.
+
+    Never raises: keys that are no text, numbers beyond 64 bits and whatever else the
+    encoder refuses are turned into text.
+    """
+    try:
+        return _encoder.encode(value)
+    except Exception:  # noqa: BLE001 whatever a user's values do
+        return _encoder.encode(_tamed(value))
+
+
+def _tamed(value: Any, depth: int = 0) -> Any:
+    if depth < 16 and isinstance(value, dict):
+        return {str(k): _tamed(v, depth + 1) for k, v in value.items()}
+    if depth < 16 and isinstance(value, list | tuple | set | frozenset):
+        return [_tamed(v, depth + 1) for v in value]
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**64 else str(value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    told = plain(value)
+    return told if isinstance(told, str) else _tamed(told, depth + 1)
+
+
+# -- definitions --
+
+
+def frame_definition(definition: dict[str, Any]) -> bytes:
+    """A definition as it lies in the file: length, CRC-32, JSON."""
+    content = to_json(definition)
+    return _FRAME.pack(len(content), zlib.crc32(content)) + content
+
+
+def read_definitions(content: bytes) -> tuple[list[dict[str, Any]], int]:
+    """The whole definitions at the beginning of these bytes, and how long they are."""
+    out: list[dict[str, Any]] = []
+    at = 0
+    while at + _FRAME.size <= len(content):
+        length, crc = _FRAME.unpack_from(content, at)
+        body = content[at + _FRAME.size : at + _FRAME.size + length]
+        if not length or len(body) < length or zlib.crc32(body) != crc:
+            break
+        try:
+            found = msgspec.json.decode(body)
+        except msgspec.DecodeError:
+            break
+        if not isinstance(found, dict):
+            break
+        out.append(found)
+        at += _FRAME.size + length
+    return out, at
+
+
+# -- the journal --
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Rows of a table that are in no block yet: the first one's number, packed rows."""
+
+    table: int
+    first: int
+    rows: bytes
+
+
+def pack_journal(sequence: int, waiting: Iterable[Waiting]) -> bytes:
+    """A journal: header and packed rows."""
+    content = zlib.compress(
+        msgspec.msgpack.encode([(w.table, w.first, w.rows) for w in waiting]), 1
+    )
+    crc = zlib.crc32(content)
+    return _JOURNAL.pack(_JOURNAL_MARK, sequence, len(content), crc, 0) + content
+
+
+def unpack_journal(content: bytes) -> tuple[int, list[Waiting]] | None:
+    """Sequence and rows of a journal; None if it isn't whole."""
+    if len(content) < _JOURNAL.size:
+        return None
+    mark, sequence, length, crc, _ = _JOURNAL.unpack_from(content)
+    body = content[_JOURNAL.size : _JOURNAL.size + length]
+    if mark != _JOURNAL_MARK or len(body) < length or zlib.crc32(body) != crc:
+        return None
+    try:
+        packer = zlib.decompressobj()
+        plain_bytes = packer.decompress(body, MAX_JOURNAL)
+        rows = msgspec.msgpack.decode(plain_bytes, type=list[tuple[int, int, bytes]])
+    except (zlib.error, msgspec.MsgspecError, MemoryError):
+        return None
+    return sequence, [Waiting(*row) for row in rows]
+
+
+# -- pools --
+
+
+def pack_chunks(values: np.ndarray[Any, Any]) -> Iterator[bytes]:
+    """A flat array as chunks the way HDF5's shuffle and deflate filters store them.
+
+    Source: HDF5 File Format Specification 3.0, filters 2 (shuffle: bytes of equal
+    significance together) and 1 (deflate: a zlib stream). The last chunk is padded
+    with zeros.
+    """
+    size = values.dtype.itemsize
+    length = CHUNK_BYTES // size
+    for start in range(0, len(values), length):
+        chunk = values[start : start + length]
+        if len(chunk) < length:
+            chunk = np.concatenate([chunk, np.zeros(length - len(chunk), chunk.dtype)])
+        raw = np.ascontiguousarray(chunk).view(np.uint8).reshape(length, size)
+        yield zlib.compress(np.ascontiguousarray(raw.T), 1)
