@@ -1,0 +1,1 @@
+"""Dynamics of articulated bodies, by code made for each tree."""

@@ -1,0 +1,1 @@
+"""From one step to the next."""
