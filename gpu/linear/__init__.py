@@ -1,0 +1,1 @@
+"""The parts behind :mod:`isoscope.gpu.linear_solver`."""
