@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class Parameters:
     """The persistent numbers of W worlds.
 
-    Each tensor is [n, 1], the same in all worlds, or [n, W], a column for each; what its
-    rows mean is in `DECLARATIONS`. Tensors are never written to: `replaced` gives another
-    `Parameters`.
+    Each tensor is [n, 1], the same in all worlds, or [n, W], a column for each; what
+    its rows mean is in `DECLARATIONS`. Tensors are never written to: `replaced` gives
+    another `Parameters`.
 
     Attributes
     ----------

@@ -46,7 +46,17 @@ VELOCITIES: dict[JointType, int] = {
 }
 
 
-class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Part(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    """What all parts of a model have in common."""
+
+
+class Shape(_Part, frozen=True, kw_only=True):
     """A shape on a link, or on the world: what touches, and what is drawn.
 
     Attributes
@@ -76,7 +86,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     mask: int = 1
 
 
-class Joint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Joint(_Part, frozen=True, kw_only=True):
     """How a link moves against its parent.
 
     Attributes
@@ -113,7 +123,7 @@ class Joint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     start: tuple[float, ...] | None = None
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Link(_Part, frozen=True, kw_only=True):
     """One rigid body of a tree.
 
     Attributes
@@ -141,7 +151,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     shapes: tuple[Shape, ...] = ()
 
 
-class Drive(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Drive(_Part, frozen=True, kw_only=True):
     """What moves one degree of freedom towards a target, or pushes it.
 
     With the control u: ``force``: gear·u. ``position``: gear·(stiffness·(u - gear·q) -
@@ -166,7 +176,7 @@ class Drive(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     control_limits: tuple[float, float] | None = None
 
 
-class Actor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Actor(_Part, frozen=True, kw_only=True):
     """One tree of links, parents before children, and its drives."""
 
     name: str
@@ -174,7 +184,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     drives: tuple[Drive, ...] = ()
 
 
-class Contact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Contact(_Part, frozen=True, kw_only=True):
     """The law of contact, one for the whole model.
 
     Attributes
