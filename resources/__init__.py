@@ -1,4 +1,4 @@
-"""The one door to the files that the program ships: recordings, themes, icons.
+"""The one door to the files that the program ships: recordings, models, themes, icons.
 
 Everything goes through `importlib.resources`, so it is found wherever the package was
 installed to. Other modules name a resource; none of them builds a path.
@@ -24,6 +24,12 @@ atexit.register(_unpacked.close)
 def text(*names: str) -> str:
     """The text (UTF-8) of a resource: ``text("themes", "app.qss")``."""
     return files(__name__).joinpath(*names).read_text("utf-8")
+
+
+def listing(*names: str) -> tuple[str, ...]:
+    """The names of a folder's files, sorted: ``listing("models")``."""
+    folder = files(__name__).joinpath(*names)
+    return tuple(sorted(entry.name for entry in folder.iterdir() if entry.is_file()))
 
 
 def path(*names: str) -> Path:

@@ -110,7 +110,8 @@ def encode_model(model: Model) -> str:
     """
     validate(model)
     plain = msgspec.to_builtins(model)
-    ordered = {"schema": plain.pop("schema"), **plain}
+    given = {name: value for name, value in plain.items() if value}
+    ordered = {"schema": given.pop("schema"), **given}
     return _pretty(ordered, "") + "\n"
 
 
