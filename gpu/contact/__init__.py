@@ -1,0 +1,1 @@
+"""Contact of planes, spheres, boxes and capsules: points, forces, wrenches on links."""
