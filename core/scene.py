@@ -1,16 +1,28 @@
 """The Scene protocol: what environments need of a physics scene, whoever simulates it.
 
-A scene holds W *worlds* of the same model: one where environments share it in turn or have
-it for themselves, N where a whole batch lives on the device. All arrays lead with the
-worlds. They are arrays of the scene's own kind (NumPy's, torch's): use `xp`, their array
-namespace, for functions, and `to_host` / `to_device` to cross over, since every crossing is
-told to the ledger of copies with its cause.
+A scene holds W *worlds* of the same model: one where environments share it in turn or
+have it for themselves, N where a whole batch lives on the device. All arrays lead with
+the worlds. They are arrays of the scene's own kind (NumPy's, torch's): use `xp`, their
+array namespace, for functions, and `to_host` / `to_device` to cross over, since every
+crossing is told to the ledger of copies with its cause. NumPy arrays are taken wherever
+an array is given; they cross over and are counted like any other.
 
-A step runs, in this order: pre-step callbacks, dynamics, post-step callbacks, recorders.
+A step runs in this order: pre-step callbacks, dynamics, post-step callbacks, recorders.
+Callbacks may read and set the state and the configuration, and take callbacks off; they
+may not step. Where one raises, its exception reaches whoever called `step`, and nothing
+is half done: if it was before the dynamics, no world was stepped; if it was after them,
+all were, and recorders were called, so that no native step is missing in a recording.
 
 A snapshot covers positions, velocities, integration history, current and previous
-controller targets, external forces and the scene's time; of every world. It covers nothing
-persistent: gravity, masses, inertia, friction, limits, solver parameters, topology.
+controller targets, external forces, the scene's time and whether the state is valid; of
+every world. It covers nothing persistent: gravity, masses, inertia, friction, limits,
+solver parameters, topology.
+
+A world whose step did not converge or is not finite is *invalid*: its state stays as
+that step left it, to be looked at, and later steps pass it by, until a valid snapshot
+is restored or the state of all its actors is set.
+
+A scene belongs to the thread that steps it first; others are refused.
 """
 
 from __future__ import annotations
@@ -42,7 +54,9 @@ class SceneActor:
     dofs
         Names of its degrees of freedom, in the order of `Scene.velocities`.
     dof_units
-        Unit of each position: ``"m"`` or ``"rad"``; a velocity's is that per second.
+        ``"m"`` or ``"rad"`` for each of them; a velocity's unit is that per second.
+    drives
+        Names of its drives, in the order of `Scene.set_targets`.
     """
 
     index: int
@@ -52,8 +66,35 @@ class SceneActor:
     links: tuple[str, ...]
     dofs: tuple[str, ...]
     dof_units: tuple[str, ...]
+    drives: tuple[str, ...]
     position_size: int
     velocity_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class SceneRow:
+    """What a recording has a line of: an actor, an articulation's link, or a shape.
+
+    Attributes
+    ----------
+    index
+        What `Scene.read` is asked with. Actors come first, under their own number; then
+        the links of articulations, ``Actor/Link``; then the shapes of the world.
+    actor, link, shape
+        Numbers of what it stands for: an articulation has no link, a shape of the world
+        neither actor nor link.
+    fields
+        Names of what can be read.
+    """
+
+    index: int
+    name: str
+    type: Literal["Rigid", "Articulated"]
+    static: bool
+    actor: int | None
+    link: int | None
+    shape: int | None
+    fields: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +104,14 @@ class StepReport:
     Attributes
     ----------
     status
-        int8: 0 converged, 1 stopped at the cap, 2 diverged; explicit steps converge.
+        int8: 0 converged, 1 stopped at the cap, 2 diverged or not finite; -1 where a
+        world was not stepped, left out or invalid. Explicit steps converge.
     iterations
         int32: of the linear solver, over all Newton iterations of the step.
     residual
-        Final relative residual.
+        Final relative residual; NaN where there was no step.
     valid
-        bool: whether the world's state may be used. A world that did not converge or is
-        not finite is invalid from then on, until a snapshot that is valid is restored.
+        bool: whether the world's state may be used, when the dynamics were done.
     """
 
     h_s: float
@@ -115,13 +156,23 @@ class Scene(Protocol):
         ...
 
     @property
+    def rows(self) -> tuple[SceneRow, ...]:
+        """What can be read, in the order of recordings."""
+        ...
+
+    @property
     def time_s(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """float64 [W]: the scene's own clock, which a restore rewinds; on the host."""
         ...
 
     @property
     def valid(self) -> Array:
-        """bool [W]: whether each world's state may be used."""
+        """Whether each world's state may be used, bool [W]."""
+        ...
+
+    @property
+    def last_report(self) -> StepReport | None:
+        """How the last native step went, for callbacks and recorders; None before."""
         ...
 
     # -- state, worlds first: views that the next step changes ----------------------
@@ -137,7 +188,11 @@ class Scene(Protocol):
     def set_state(
         self, actor: int, positions: Array, velocities: Array, worlds: Worlds = None
     ) -> None:
-        """Overwrite an actor's state; both [W, size]."""
+        """Overwrite an actor's state; both [W, size].
+
+        A world becomes valid where all its moving actors were set to finite values
+        since it became invalid, and invalid where values are not finite.
+        """
         ...
 
     # -- control input, kept until it is changed ------------------------------------
@@ -153,13 +208,13 @@ class Scene(Protocol):
         ...
 
     def set_targets(self, actor: int, targets: Array, worlds: Worlds = None) -> None:
-        """Targets of its drives [W, drives]."""
+        """Targets of its drives [W, drives]; a force drive's is scaled by its gear."""
         ...
 
     # -- stepping --------------------------------------------------------------------
 
     def step(self, h_s: float, worlds: Worlds = None) -> StepReport:
-        """Advance by h; worlds left out keep state and time."""
+        """Advance by h, 0 or more; worlds left out or invalid keep state and time."""
         ...
 
     def on_pre_step(self, callback: Callback) -> Callable[[], None]:
@@ -171,7 +226,10 @@ class Scene(Protocol):
         ...
 
     def on_recorded(self, callback: Callback) -> Callable[[], None]:
-        """Call it last in each step: for recorders, which change nothing."""
+        """Call it last in each step: for recorders, which change nothing.
+
+        All are called, also where a post-step callback or another recorder raised.
+        """
         ...
 
     # -- snapshots -------------------------------------------------------------------
@@ -183,7 +241,7 @@ class Scene(Protocol):
     def restore(
         self, handle: int, release_immediately: bool = False, worlds: Worlds = None
     ) -> None:
-        """Go back to a captured state."""
+        """Go back to a captured state, in all worlds or in some."""
         ...
 
     def release(self, handle: int) -> None:
@@ -218,12 +276,17 @@ class Scene(Protocol):
 
     # -- crossing over -----------------------------------------------------------------
 
-    def read(self, actor: int, field: str) -> np.ndarray[Any, Any]:
-        """A recorded field of an actor as an owned array [W, …] on the host.
+    def read(self, row: int, field: str) -> np.ndarray[Any, Any]:
+        """A recorded field of a row as an owned array [W, …] on the host.
 
-        Fields and meanings as in recordings: translation, rotation, translationCom,
-        rotationCom, vcom (the step's mean velocity), omega; pose; see
-        `isoscope.core.recording.schema`.
+        Fields and meanings as in recordings (`isoscope.core.recording.schema`). Bodies
+        and links: translation, rotation, translationCom, rotationCom, omega, and vcom,
+        the mean velocity of the centre of mass over the last step: ``translationCom -
+        h·vcom`` is where that step began. Articulations: the root's translation and
+        rotation, pose [W, position_size], vcom and omega [W, links, 3], targetPose
+        [W, dofs] (NaN where no drive has a position as its target). What touches:
+        contacts_… [W, P, …] for P candidate points, of which those count where
+        contacts_active is true; the row is A, contacts_actorB is the other's row.
         """
         ...
 

@@ -1,0 +1,1 @@
+"""The scene: worlds, stepping, snapshots, persistent configuration, reading."""

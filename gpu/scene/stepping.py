@@ -1,0 +1,277 @@
+"""One native step of the worlds that take part, in blocks that fit the cache.
+
+Worlds that don't take part, because they were left out or are invalid, keep every bit.
+On a CPU they aren't computed at all: the others are gathered. On CUDA that would ask
+the device which ones they are, and so wait for it: all are computed, and theirs
+discarded. No world's bits depend on the others (`gpu.device` says why), so neither do
+results on the way chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from isoscope.gpu.dynamics.joint_forces import Control
+from isoscope.gpu.integrators.base import CONVERGED, DIVERGED, StepOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.gpu.model.parameters import Parameters
+    from isoscope.gpu.scene.machine import Machine
+    from isoscope.gpu.scene.state import StateBlock
+
+# The status of a world that was not stepped; the others are the integrators'.
+LEFT_OUT = -1
+# Of one array's row that is worked on at a time: a few dozen of them fit the cache of a
+# core, and torch's cost of a call is still small against its work.
+CPU_ROW_BYTES = 32 * 2**10
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """How a step went, [W]: status int8, iterations int32, residual."""
+
+    status: torch.Tensor
+    iterations: torch.Tensor
+    residual: torch.Tensor
+
+
+class Stepper:
+    """Advances a block of state by one step.
+
+    Parameters
+    ----------
+    block_worlds
+        How many worlds are computed at a time; None: as many as suits the device.
+
+    Attributes
+    ----------
+    pushed, wrenched
+        Whether forces on degrees of freedom, or wrenches on links, were ever set. Until
+        then they are left out of the computation.
+    """
+
+    def __init__(self, block_worlds: int | None = None) -> None:
+        self._block_worlds = block_worlds
+        self._parts: tuple[Parameters, int, list[Parameters]] | None = None
+        self.pushed = False
+        self.wrenched = False
+
+    def advance(
+        self,
+        machine: Machine,
+        state: StateBlock,
+        draft: StateBlock,
+        h_s: float,
+        parameters: Parameters,
+        taking_part: torch.Tensor | None,
+    ) -> Stepped:
+        """Compute a step from `state`, which stays as it is, into `draft`.
+
+        Parameters
+        ----------
+        draft
+            Its part that steps change is written, of all worlds.
+        taking_part
+            bool [W]; None: all.
+        """
+        whole = taking_part is None and not self._any_doubtful(state)
+        chosen = None if whole else _chosen(state, taking_part)
+        if chosen is None:
+            stepped = self._all(machine, state, draft, h_s, parameters)
+        elif state.storage.device.type == "cpu":
+            stepped = self._some(machine, state, draft, h_s, parameters, chosen)
+        else:
+            stepped = self._all(machine, state, draft, h_s, parameters)
+            _keep_others(state, draft, stepped, chosen)
+        _finish(state, draft, stepped, h_s, chosen)
+        return stepped
+
+    def _inputs(self, state: StateBlock) -> tuple[torch.Tensor | None, ...]:
+        return (
+            state.q,
+            state.v,
+            state.targets,
+            state.dof_forces if self.pushed else None,
+            state.wrenches if self.wrenched else None,
+        )
+
+    def _any_doubtful(self, state: StateBlock) -> bool:
+        # Asking is free on a CPU only; elsewhere some are assumed.
+        return state.storage.device.type != "cpu" or bool(state.doubtful.any())
+
+    def _size(self, state: StateBlock) -> int:
+        worlds = state.layout.worlds
+        if self._block_worlds is not None:
+            return self._block_worlds
+        if state.storage.device.type != "cpu":
+            return worlds
+        return max(1, CPU_ROW_BYTES // state.q.element_size())
+
+    def _all(
+        self,
+        machine: Machine,
+        state: StateBlock,
+        draft: StateBlock,
+        h_s: float,
+        parameters: Parameters,
+    ) -> Stepped:
+        worlds, size = state.layout.worlds, self._size(state)
+        if worlds <= size:
+            outcome = _step(machine, self._inputs(state), h_s, parameters)
+            draft.q.copy_(outcome.q)
+            draft.v.copy_(outcome.v)
+            return Stepped(
+                outcome.status.to(torch.int8, copy=True),
+                outcome.iterations.to(torch.int32, copy=True),
+                outcome.residual.to(state.q.dtype, copy=True),
+            )
+        stepped = _blank(state)
+        for number, part in enumerate(self._parameter_blocks(parameters, size)):
+            here = slice(number * size, min((number + 1) * size, worlds))
+            inputs = [
+                None if array is None else array[..., here].contiguous()
+                for array in self._inputs(state)
+            ]
+            outcome = _step(machine, inputs, h_s, part)
+            draft.q[:, here] = outcome.q
+            draft.v[:, here] = outcome.v
+            stepped.status[here] = outcome.status
+            stepped.iterations[here] = outcome.iterations
+            stepped.residual[here] = outcome.residual
+        return stepped
+
+    def _some(
+        self,
+        machine: Machine,
+        state: StateBlock,
+        draft: StateBlock,
+        h_s: float,
+        parameters: Parameters,
+        chosen: torch.Tensor,
+    ) -> Stepped:
+        draft.q.copy_(state.q)
+        draft.v.copy_(state.v)
+        stepped = _blank(state)
+        for index in torch.split(chosen.nonzero()[:, 0], self._size(state)):
+            inputs = [
+                None if array is None else array.index_select(array.dim() - 1, index)
+                for array in self._inputs(state)
+            ]
+            outcome = _step(machine, inputs, h_s, worlds_of(parameters, index))
+            draft.q.index_copy_(1, index, outcome.q)
+            draft.v.index_copy_(1, index, outcome.v)
+            stepped.status.index_copy_(0, index, outcome.status.to(torch.int8))
+            stepped.iterations.index_copy_(0, index, outcome.iterations.to(torch.int32))
+            stepped.residual.index_copy_(
+                0, index, outcome.residual.to(stepped.residual.dtype)
+            )
+        return stepped
+
+    def _parameter_blocks(self, parameters: Parameters, size: int) -> list[Parameters]:
+        # Parameters are never written to, so the same object has the same blocks.
+        if (
+            self._parts is None
+            or self._parts[0] is not parameters
+            or self._parts[1] != size
+        ):
+            worlds = parameters.worlds
+            blocks = [
+                parameters.block(start, min(start + size, worlds))
+                for start in range(0, worlds, size)
+            ]
+            self._parts = (parameters, size, blocks)
+        return self._parts[2]
+
+
+def worlds_of(parameters: Parameters, index: torch.Tensor) -> Parameters:
+    """The parameters of the worlds with these numbers."""
+    parts: dict[str, Any] = {
+        declared.name: tensor.index_select(1, index)
+        for declared, tensor in parameters.items()
+        if tensor.shape[1] != 1
+    }
+    return replace(parameters, worlds=len(index), **parts)
+
+
+def _step(
+    machine: Machine,
+    inputs: Sequence[torch.Tensor | None],
+    h_s: float,
+    parameters: Parameters,
+) -> StepOutcome:
+    q, v, *given = inputs
+    assert q is not None  # only what is controlled may be left out
+    assert v is not None
+    if h_s == 0.0:
+        return _still(q, v)
+    return machine.step(q, v, h_s, Control(*given), parameters)
+
+
+def _still(q: torch.Tensor, v: torch.Tensor) -> StepOutcome:
+    """A step of no length, which integrators could only divide by."""
+    worlds = q.shape[-1]
+    return StepOutcome(
+        q,
+        v,
+        torch.zeros(worlds, dtype=torch.int8, device=q.device),
+        torch.zeros(worlds, dtype=torch.int32, device=q.device),
+        torch.zeros(worlds, dtype=q.dtype, device=q.device),
+    )
+
+
+def _blank(state: StateBlock) -> Stepped:
+    """What is told of worlds that were left out."""
+    worlds, device = state.layout.worlds, state.storage.device
+    return Stepped(
+        torch.full((worlds,), LEFT_OUT, dtype=torch.int8, device=device),
+        torch.zeros(worlds, dtype=torch.int32, device=device),
+        torch.full((worlds,), torch.nan, dtype=state.q.dtype, device=device),
+    )
+
+
+def _chosen(state: StateBlock, taking_part: torch.Tensor | None) -> torch.Tensor:
+    usable = state.usable()
+    return usable if taking_part is None else usable & taking_part
+
+
+def _keep_others(
+    state: StateBlock, draft: StateBlock, stepped: Stepped, chosen: torch.Tensor
+) -> None:
+    blank = _blank(state)
+    for new, old in (
+        (draft.q, state.q),
+        (draft.v, state.v),
+        (stepped.status, blank.status),
+        (stepped.iterations, blank.iterations),
+        (stepped.residual, blank.residual),
+    ):
+        new.copy_(torch.where(chosen, new, old))
+
+
+def _finish(
+    state: StateBlock,
+    draft: StateBlock,
+    stepped: Stepped,
+    h_s: float,
+    chosen: torch.Tensor | None,
+) -> None:
+    """Write what follows from q and v: clocks, history, and which worlds are usable."""
+    finite = draft.finite(slice(None), slice(None))
+    status = stepped.status
+    # Not finite is diverged, whatever the integrator said of it.
+    failed = (status != LEFT_OUT) & ~finite
+    status.masked_fill_(failed, DIVERGED)
+    torch.logical_or(state.doubtful, status > CONVERGED, out=draft.doubtful)
+    for old, new, target in (
+        (state.time, state.time + h_s, draft.time),
+        (state.h_last, torch.full_like(state.h_last, h_s), draft.h_last),
+        (state.q_start, state.q, draft.q_start),
+        (state.q_end, draft.q, draft.q_end),
+        (state.targets_previous, state.targets, draft.targets_previous),
+    ):
+        target.copy_(new if chosen is None else torch.where(chosen, new, old))
