@@ -161,7 +161,7 @@ def align(
     recording, found
         The recording and its attribution.
     wall_s
-        float64 [T]: the computer's time of each row, where a source has it.
+        float64 [T]: the computer's time of each row; the recording's by default.
     """
     clocks = clocks_of(recording, found, wall_s)
     done = ends_of_control_steps(found)

@@ -51,7 +51,10 @@ def assemble(
     chains = attributor.chains
     rows = len(chains)
     if _unsupported(attributor):
-        return _nothing(attributor)
+        result = _nothing(attributor)
+        if labels is not None and labels.certain:
+            _take_over(result, labels)
+        return result
     given = _given(substeps, labels)
     settled = settle(chains, attributor.twins(), given, labels)
     counted = count_control_steps(settled, rows)
@@ -108,7 +111,9 @@ def assemble(
     result.equal_resets = attributor.equal_resets()
     _pass_over_empty(result, attributor)
     _reasons(result, attributor, settled)
-    if labels is not None:
+    if labels is not None and labels.certain:
+        _take_over(result, labels)
+    elif labels is not None:
         _fill_in(result, labels)
         result.notes += settled.named.notes
     _evidence(result, settled, episodes, attributor)
@@ -140,6 +145,36 @@ def _fill_in(result: Attribution, given: GivenLabels) -> None:
     result.linked[named] = True
     result.confidence[named] = 1.0
     result.reason[named] = Reason.NONE
+
+
+def _take_over(result: Attribution, given: GivenLabels) -> None:
+    """Take labels of who saw the steps happen, wherever they say whose a step was.
+
+    What the states say about missed restores and rewinds stays: a label says who
+    stepped, not from which state.
+    """
+    rows = len(result)
+    said, labels = given.labels, result.labels
+    known = said.env[:rows] >= 0
+    for name in NAMES:
+        getattr(labels, name)[known] = getattr(said, name)[:rows][known]
+    kind = said.kind[:rows]
+    told = known & (kind != StepKind.UNKNOWN)
+    labels.kind[told] = kind[told]
+    result.linked[known] = True
+    result.confidence[known] = 1.0
+    result.reason[known] = Reason.NONE
+    if result.substeps is None and (count := substeps_of(given)) is not None:
+        result.substeps, result.substeps_how = count, given.source
+    result.environments = len(np.unique(labels.env[labels.env >= 0]))
+    result.episodes = _episodes(result)
+
+
+def _episodes(result: Attribution) -> int:
+    labels = result.labels
+    known = (labels.env >= 0) & (labels.episode >= 0)
+    pairs = np.stack([labels.env[known], labels.episode[known]], axis=1)
+    return len(np.unique(pairs, axis=0))
 
 
 def _pass_over_empty(result: Attribution, attributor: Attributor) -> None:
@@ -270,13 +305,13 @@ def _evidence(
             )
         if claim.gap:
             after = lasts[claim.orphan] if claim.orphan >= 0 else -1
-            env = episodes.env[lineage.index]
+            env = int(result.labels.env[lineage.start])
             result.jumps.append(Jump(lineage.start, env, after))
         for seen in lineage.rewinds:
             result.rewinds.append(
                 RewindSeen(
                     seen.row,
-                    episodes.env[lineage.index],
+                    int(result.labels.env[seen.row]),
                     seen.left_row,
                     seen.to_row,
                     _scene_time(result, seen.left_row),
@@ -305,12 +340,7 @@ def _summary(result: Attribution, settled: Settled, episodes: Episodes) -> None:
     labels = result.labels
     known = labels.env[(labels.env >= 0) & result.linked]
     result.environments = len(np.unique(known))
-    pairs = {
-        (e, k)
-        for e, k in zip(labels.env.tolist(), labels.episode.tolist(), strict=True)
-        if e >= 0 and k >= 0
-    }
-    result.episodes = len(pairs)
+    result.episodes = _episodes(result)
     middle = any(x.birth is Birth.FIRST for x in settled.lineages)
     result.origin = "recording" if middle else "reset"
     if settled.substeps.odd_runs:

@@ -121,7 +121,8 @@ class Attributor:
             If `substeps` is below 1.
         """
         if labels is None and self.recording.labels is not None:
-            labels = GivenLabels(self.recording.labels, None, self.recording.name)
+            said = self.recording.labels
+            labels = GivenLabels(said, None, self.recording.name, certain=True)
         return assemble(self, substeps, labels)
 
     def twins(self) -> set[int]:

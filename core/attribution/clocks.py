@@ -229,9 +229,11 @@ def clocks_of(
     Parameters
     ----------
     wall_s
-        float64 [T]: the computer's time of each row, where a source has it.
+        float64 [T]: the computer's time of each row; the recording's by default, where
+        it has one.
     """
     rows = len(found)
+    wall_s = recording.wall_s if wall_s is None else wall_s
     steps, labels = recording.steps, found.labels
     recorded = steps.scene_time_s[:rows]
     scene = np.where(np.isfinite(recorded), recorded, found.scene_time_s)

@@ -52,11 +52,14 @@ class GivenLabels:
         M, or None where it isn't given.
     source
         What to call it in messages.
+    certain
+        Whether who gives them saw the steps happen: such labels are taken as they are.
     """
 
     labels: Labels
     substeps: int | None = None
     source: str = "the labels"
+    certain: bool = False
 
 
 def read_labels(path: str | Path, steps: int) -> GivenLabels:

@@ -22,6 +22,8 @@ from isoscope.core.recording.tracks import AnyTrack, Array, FieldTable, Track
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isoscope.core.recording.labelled.labelled import LabelledRecording
+
 Severity = Literal["error", "warning", "note"]
 
 
@@ -258,6 +260,11 @@ class Recording:
         Dtype of the real-valued fields, or None if there is none.
     notes
         Free facts that a reader knows, for `info`: key to text.
+    wall_s
+        float64 [T]: the computer's time of each row, seconds since the epoch; NaN where
+        unknown. None where the source has no such time.
+    labelled
+        What a labelled recording holds besides these columns, or None.
     """
 
     path: Path | None
@@ -273,6 +280,8 @@ class Recording:
     labels: Labels | None = None
     real: np.dtype[Any] | None = None
     notes: dict[str, str] = field(default_factory=dict)
+    wall_s: Array | None = None
+    labelled: LabelledRecording | None = None
 
     def __len__(self) -> int:
         """Native steps so far."""

@@ -23,6 +23,7 @@ HEAD_BYTES = 4096
 
 # Asked in this order; the first that says yes reads the file.
 READERS: dict[str, str] = {
+    "isoscope-labelled": "isoscope.core.recording.labelled.reader",
     "superdex-events": "isoscope.core.recording.superdex.reader",
     "superdex-state": "isoscope.core.recording.superdex.state_json",
 }

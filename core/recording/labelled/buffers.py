@@ -42,7 +42,7 @@ class Buffer:
     def _begin(self) -> None:
         # Zeros: what nobody fills in is absent, and compresses to nothing.
         self.rows: np.ndarray[Any, Any] = np.zeros(self.capacity, self.schema.dtype)
-        self.raw = self.rows.view(np.uint8)
+        self.raw = self.rows.view(np.uint8).data
 
     def __len__(self) -> int:
         """Rows of the table so far."""

@@ -170,4 +170,4 @@ def pack_chunks(values: np.ndarray[Any, Any]) -> Iterator[bytes]:
         if len(chunk) < length:
             chunk = np.concatenate([chunk, np.zeros(length - len(chunk), chunk.dtype)])
         raw = np.ascontiguousarray(chunk).view(np.uint8).reshape(length, size)
-        yield zlib.compress(np.ascontiguousarray(raw.T), 1)
+        yield zlib.compress(raw.T.tobytes(), 1)

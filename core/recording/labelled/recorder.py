@@ -92,7 +92,11 @@ class Recorder:
         self._snapshots = 0
         self._native = self._intake.buffers[self._intake.tables["native"]]
         self.identify(identity)
-        self._writer.start()
+        try:
+            self._writer.begin()
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise WriteError(f"recording to {self.path}: {why}") from None
         # Also at the program's exit, and where somebody just forgets it.
         self._finalizer = weakref.finalize(self, _close, self._writer, self._pid)
 
@@ -306,6 +310,7 @@ def _attributes() -> dict[str, str]:
         "format": FORMAT_NAME,
         "version": str(VERSION),
         "run": secrets.token_hex(16),
+        "written": secrets.token_hex(16),
         "created_ns": str(time.time_ns()),
         "host": host,
         "process": str(os.getpid()),

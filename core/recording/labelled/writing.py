@@ -65,8 +65,22 @@ class Writer:
             target=self._run, name="isoscope-recorder", daemon=True
         )
 
-    def start(self) -> None:
-        """Start the thread."""
+    def begin(self) -> None:
+        """Write what every file begins with, and start the thread.
+
+        Raises
+        ------
+        OSError
+            If it can't be written; then there is no file.
+        """
+        try:
+            self._flush()
+        except OSError:
+            with suppress(Exception):
+                self._container.close()
+            with suppress(OSError):
+                self._container.path.unlink()
+            raise
         self._thread.start()
 
     def flush(self, timeout_s: float | None = None) -> bool:

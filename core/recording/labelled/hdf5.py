@@ -1,0 +1,125 @@
+"""Open a labelled recording's HDF5 file, whatever state its writer left it in.
+
+A file that is being written, or whose writer died, is marked as such; HDF5 opens it
+only in its mode for reading what is still written (SWMR). One that is cut is refused
+by HDF5 altogether. Reading takes no lock.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import h5py
+
+from isoscope.core.errors import ReadError, one_line
+from isoscope.core.recording.labelled.forms import USER_BLOCK, VERSION, version_of
+from isoscope.core.recording.superdex.superblock import SIGNATURE, WRITING
+from isoscope.core.recording.writers import find_writer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# What h5py lets through of libhdf5's complaints.
+H5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
+_BLOCK = struct.Struct("<8sBBBBQQQQ")
+OPENING = "opening"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the first bytes say.
+
+    Attributes
+    ----------
+    marked
+        Whether a writer opened it and has not closed it.
+    end
+        Bytes that it must have.
+    size
+        Bytes that it has.
+    """
+
+    marked: bool
+    end: int
+    size: int
+
+
+def read_head(path: Path) -> Head:
+    """Read the first bytes.
+
+    Raises
+    ------
+    ReadError
+        If it isn't such a file, or of a version that isn't known.
+    """
+    try:
+        with path.open("rb") as file:
+            block = file.read(USER_BLOCK + _BLOCK.size)
+            size = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise ReadError(OPENING, path, error.strerror or str(error)) from None
+    version = version_of(block)
+    if version is None:
+        raise ReadError(OPENING, path, "not a labelled recording")
+    if version != VERSION:
+        raise ReadError(
+            OPENING,
+            path,
+            f"a labelled recording of version {version}, and only {VERSION} is known",
+            remedy="update isoscope",
+        )
+    if len(block) < USER_BLOCK + _BLOCK.size or block[USER_BLOCK:][:8] != SIGNATURE:
+        raise ReadError(
+            OPENING,
+            path,
+            f"cut after {size} bytes, before anything was recorded",
+            remedy="record again",
+        )
+    _, kind, _, _, flags, base, _, end, _ = _BLOCK.unpack_from(block, USER_BLOCK)
+    if kind not in (2, 3):
+        raise ReadError(OPENING, path, "its HDF5 superblock is damaged")
+    # Addresses count from the base, and the end of the file does, too.
+    return Head(bool(kind == 3 and flags & WRITING), base + end, size)
+
+
+@dataclass(slots=True)
+class Opened:
+    """An open file, and what is known of its writer.
+
+    Attributes
+    ----------
+    writer
+        The program that is writing it, or None.
+    cut
+        Whether its writer died.
+    """
+
+    file: h5py.File
+    writer: str | None
+    cut: bool
+
+
+def open_file(path: Path) -> Opened:
+    """Open a file for reading.
+
+    Raises
+    ------
+    ReadError
+        If it can't be; one that is cut can perhaps be repaired.
+    """
+    head = read_head(path)
+    writer = find_writer(path, thorough=True) if head.marked else None
+    try:
+        if head.marked:
+            file = h5py.File(path, "r", libver="latest", swmr=True, locking=False)
+        else:
+            file = h5py.File(path, "r", locking=False)
+    except H5_ERRORS as error:
+        problem, remedy = one_line(error), "isoscope repair saves what is left"
+        if head.size < head.end:
+            problem = f"cut: it has {head.size:,} of {head.end:,} bytes"
+        raise ReadError(OPENING, path, problem, remedy=remedy) from None
+    return Opened(file, writer, head.marked and writer is None)

@@ -1,0 +1,347 @@
+"""The reader of labelled recordings, also of one that somebody is still writing.
+
+The columns of the native steps are read when it is indexed; actors' fields stay in the
+file until somebody reads them. Where several scenes are in one file there is still one
+step table, in the order in which the steps were recorded; an actor's fields are absent
+in the rows of all other scenes. The recording time adds up h over all rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.errors import CancelledError, ReadError
+from isoscope.core.recording.labelled.forms import FORMAT_NAME, version_of
+from isoscope.core.recording.labelled.labelled import LabelledRecording
+from isoscope.core.recording.labelled.store import Store
+from isoscope.core.recording.model import Actor, Labels, Problem, Recording
+from isoscope.core.recording.tracks import FieldTable, Track
+from isoscope.core.recording.writers import find_writer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoscope.core.recording.labelled.labelled import Key
+    from isoscope.core.recording.source import Cancel, Progress
+    from isoscope.core.recording.tracks import AnyTrack, Array
+
+FORMAT = FORMAT_NAME
+BLOCK = 16384  # rows taken in at a time
+CONTROL = "control/"  # before the names of native control inputs among the fields
+_LABELS = ("env", "episode", "control_step", "substep", "kind")
+# Columns that are also shown as fields of the steps: column, name there.
+_SCENE = (
+    ("time_s", "timeTotal"),
+    ("h_s", "timeStep"),
+    ("gravity", "gravity"),
+    ("scene", "scene"),
+    ("scene_time_s", "sceneTime"),
+    ("solver_status", "solverStatus"),
+    ("solver_iterations", "solverIterations"),
+    ("solver_residual", "solverResidual"),
+)
+
+
+def sniff(path: Path, head: bytes) -> bool:
+    """Whether the first bytes say so."""
+    return version_of(head) is not None
+
+
+def open_source(path: Path) -> LabelledSource:
+    """Open a labelled recording; raises ReadError."""
+    return LabelledSource(path)
+
+
+class LabelledSource:
+    """An opened labelled recording; see :class:`isoscope.core.recording.source.Source`.
+
+    Raises
+    ------
+    ReadError
+        If nothing in it can be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.store = Store(path)
+        self.labelled = LabelledRecording(self.store)
+        missing = [n for n in ("native", "blobs") if n not in self.store.tables]
+        if missing:
+            self.store.close()
+            raise ReadError(
+                "opening",
+                path,
+                "cut before anything was recorded",
+                remedy="record again",
+            )
+        self.labelled.update()
+        self.recording = Recording(
+            path,
+            FORMAT,
+            size_bytes=path.stat().st_size,
+            labelled=self.labelled,
+        )
+        self.recording.expected_steps = self.event_count
+        self._label_tracks = {n: Track(np.dtype(np.int32), ()) for n in _LABELS[:4]}
+        self._kind = Track(np.dtype(np.int8), ())
+        self._wall = Track(np.dtype(np.float64), ())
+        self._shown: set[Key] = set()
+        self._told = 0
+        self._closed = False
+
+    @property
+    def event_count(self) -> int:
+        """Native steps in the file."""
+        return self.labelled.count("native")
+
+    def preview(self, event: int | None = None) -> Recording | None:
+        """Read one native step, as a recording of one row."""
+        row = event or 0
+        if not 0 <= row < self.event_count:
+            return None
+        picture = Recording(self.path, FORMAT, size_bytes=self.recording.size_bytes)
+        picture.labelled = self.labelled
+        self._append_steps(picture, row, row + 1)
+        for actor in self._actors():
+            if not actor.alive(row):
+                continue
+            actor.index = len(picture.actors)
+            actor.created_native, actor.destroyed_native = 0, None
+            for name, track in list(actor.fields.tracks.items()):
+                if track.ragged:
+                    del actor.fields.tracks[name]
+                    continue
+                window = track.read(row, row + 1)
+                actor.fields.tracks[name] = Track.of(window.values, window.valid)
+            picture.actors.append(actor)
+        picture.real = self._real()
+        picture.expected_steps, picture.complete = 1, True
+        return picture
+
+    def index(
+        self, progress: Progress | None = None, cancelled: Cancel | None = None
+    ) -> None:
+        """Fill the recording to the end of what is written."""
+        self._take_actors()
+        total = self.event_count
+        while len(self.recording) < total:
+            done = len(self.recording)
+            if self._closed or (cancelled is not None and cancelled()):
+                raise CancelledError(
+                    f"indexing {self.path} was stopped at {done} native steps"
+                )
+            self._take_rows(done, min(done + BLOCK, total))
+            if progress is not None:
+                progress(len(self.recording), total)
+        if progress is not None and not total:
+            progress(0, 0)
+        self._conclude()
+
+    def refresh(self) -> bool:
+        """Take in what its writer has written since; whether there was anything.
+
+        The rows are appended to the same recording. A writer that is gone is noticed
+        when nothing comes any more.
+
+        Raises
+        ------
+        ReadError
+            If it can't be read on.
+        """
+        if self._closed or self.recording.complete:
+            return False
+        news = self.store.refresh()
+        if not news:
+            if self.store.writer is not None and self.labelled.end is None:
+                self.store.writer = find_writer(self.path, thorough=True)
+                self.store.cut = self.store.writer is None
+                self._conclude()
+            return False
+        self.labelled.update()
+        self._take_actors()
+        done, total = len(self.recording), self.event_count
+        for start in range(done, total, BLOCK):
+            self._take_rows(start, min(start + BLOCK, total))
+        self.recording.expected_steps = total
+        self._conclude()
+        return True
+
+    def close(self) -> None:
+        """Let go of the file. What is read later opens it again for that."""
+        self._closed = True
+        self.store.close()
+
+    # -- filling the recording --
+
+    def _append_steps(self, recording: Recording, start: int, stop: int) -> None:
+        read = self.store.read
+        recording.steps.append(
+            np.arange(start, stop),
+            read("native", "time_s", start, stop),
+            read("native", "h_s", start, stop),
+            read("native", "gravity", start, stop),
+            read("native", "scene_time_s", start, stop),
+        )
+
+    def _take_rows(self, start: int, stop: int) -> None:
+        recording, read = self.recording, self.store.read
+        for name, track in self._label_tracks.items():
+            track.append(read("native", name, start, stop))
+        self._kind.append(read("native", "kind", start, stop).astype(np.int8))
+        wall_ns = read("native", "wall_ns", start, stop)
+        self._wall.append(np.where(wall_ns < 0, np.nan, wall_ns / 1e9))
+        for column, name in _SCENE:
+            values = read("native", column, start, stop)
+            found = recording.scene.get(name)
+            if not isinstance(found, Track):
+                found = Track(values.dtype, values.shape[1:])
+                recording.scene.tracks[name] = found
+            found.append(values, _there(values))
+        # The labels are there before the rows that they are about.
+        env, episode, control_step, substep = (
+            self._label_tracks[name].values for name in _LABELS[:4]
+        )
+        recording.labels = Labels(
+            env, episode, control_step, substep, self._kind.values
+        )
+        recording.wall_s = self._wall.values
+        self._append_steps(recording, start, stop)
+
+    def _actors(self) -> list[Actor]:
+        out = []
+        for place, (number, told) in enumerate(sorted(self.labelled.actors.items())):
+            info = told.info
+            actor = Actor(
+                index=place,
+                handle=info.handle,
+                name=info.name,
+                type=info.type,
+                static=info.static,
+                created_native=info.created_row,
+                destroyed_native=self.labelled.destroyed.get(number),
+                reference=self.labelled.reference(told),
+            )
+            for key, track in self.labelled.fields.items():
+                if key.over == "native" and key.actor == number:
+                    actor.fields.tracks[_shown(key)] = track
+            out.append(actor)
+        return out
+
+    def _take_actors(self) -> None:
+        """Add actors and fields that have turned up since."""
+        recording = self.recording
+        for actor in self._actors():
+            if actor.index >= len(recording.actors):
+                recording.actors.append(actor)
+                continue
+            known = recording.actors[actor.index]
+            known.destroyed_native = actor.destroyed_native
+            _add_tracks(known.fields, actor.fields.tracks)
+        loose = {
+            _shown(key): track
+            for key, track in self.labelled.fields.items()
+            if key.over == "native" and key.actor not in self.labelled.actors
+        }
+        _add_tracks(recording.scene, loose)
+        recording.real = self._real()
+
+    def _real(self) -> np.dtype[np.floating] | None:
+        for key, track in self.labelled.fields.items():
+            if key.group == "state" and track.dtype.kind == "f":
+                return track.dtype
+        return None
+
+    def _conclude(self) -> None:
+        """Say how complete it is, and what it holds."""
+        recording, labelled, store = self.recording, self.labelled, self.store
+        recording.size_bytes = self.path.stat().st_size
+        recording.event_counts = {
+            "CreateActor": len(labelled.actors),
+            "DestroyActor": len(labelled.destroyed),
+            "Step": len(recording),
+        }
+        recording.notes = _notes(labelled)
+        new, self._told = store.problems[self._told :], len(store.problems)
+        fixed = [p for p in recording.problems if p.where != _STATE]
+        fixed += [Problem(what, where, severity="error") for what, where in new]
+        state = self._state()
+        known = {p.message for p in fixed}
+        wrong = [Problem(p) for p in labelled.problems if p not in known]
+        recording.problems[:] = [*fixed, *wrong, *state]
+        ended = labelled.end is not None
+        sound = not any(p.severity == "error" for p in recording.problems)
+        recording.complete = ended and sound
+
+    def _state(self) -> list[Problem]:
+        """In which state its writer left it."""
+        end = self.labelled.end
+        told: list[str] = []
+        if end is None and self.store.writer is not None:
+            told.append(
+                f"{self.store.writer} is still writing it: read as far as it is written"
+            )
+        elif end is None and self.store.cut:
+            told.append(
+                "cut: its writer died; up to a second before that may be missing, and "
+                "isoscope repair makes a clean copy"
+            )
+        elif end is None:
+            told.append(
+                "recording stopped before the run's end (a full disk, perhaps); "
+                "isoscope repair makes a clean copy"
+            )
+        elif end.why:
+            told.append(
+                f"{end.why} after its writer died: its last moments are missing"
+            )
+        lost = sum(d.count for d in self.labelled.dropped())
+        if lost:
+            told.append(f"{lost} records were dropped while recording")
+        return [Problem(line, _STATE) for line in told]
+
+
+_STATE = "/end"
+
+
+def _shown(key: Key) -> str:
+    """What a field is called among an actor's."""
+    return f"{CONTROL}{key.name}" if key.group == "control" else key.name
+
+
+def _add_tracks(table: FieldTable, tracks: dict[str, AnyTrack]) -> None:
+    for name, track in tracks.items():
+        if name not in table.tracks:
+            table.tracks[name] = track
+
+
+def _there(values: Array) -> Array:
+    """Where a column is not absent."""
+    if values.dtype.kind == "f":
+        flat = np.isfinite(values.reshape(len(values), -1))
+        return np.asarray(flat.any(axis=1))
+    return np.asarray(values != -1)
+
+
+def _notes(labelled: LabelledRecording) -> dict[str, str]:
+    """What it holds, under the names that `supports` asks for."""
+    notes: dict[str, str] = {}
+    identity = labelled.identity
+    if identity.engine:
+        words = (identity.engine, identity.engine_version, identity.build)
+        notes["engine"] = " ".join(word for word in words if word)
+    counts = {
+        "snapshots": labelled.count("snapshots"),
+        "transitions": labelled.count("transitions"),
+        "resets": labelled.count("resets"),
+    }
+    if counts["snapshots"]:
+        notes["snapshots"] = str(counts["snapshots"])
+    if counts["transitions"]:
+        if labelled.names("action") or labelled.names("raw_action"):
+            notes["actions"] = str(counts["transitions"])
+        notes["rewards"] = str(counts["transitions"])
+    if counts["resets"] or any(s is not None for s in identity.seeds):
+        notes["seeds"] = str(counts["resets"] or len(identity.seeds))
+    return notes

@@ -1,0 +1,479 @@
+"""Read the tables of a labelled recording: by column and rows, as far as it is written.
+
+A table's rows are blocks, listed in the directory, and after them those that only the
+journal has. `refresh` takes in what was written since. All methods may be called from
+any thread; HDF5 itself works one call at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from isoscope.core.errors import ReadError, one_line
+from isoscope.core.recording.labelled.forms import (
+    DIRECTORY,
+    JOURNALS,
+    read_definitions,
+    unpack_journal,
+)
+from isoscope.core.recording.labelled.hdf5 import H5_ERRORS, Opened, open_file
+from isoscope.core.recording.labelled.tables import (
+    POOL_NAMES,
+    POOLS,
+    Column,
+    Part,
+    Schema,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoscope.core.recording.tracks import Array
+
+READING = "reading"
+CACHE_BYTES = 32 << 20
+JOURNAL_TRIES = 8
+MAX_BLOB = 1 << 32
+# A pool can't hold more than deflate gets into so few bytes.
+MAX_RATIO = 1100
+
+
+@dataclass(slots=True)
+class Block:
+    """Rows of a table in the pools: where each pool's part begins."""
+
+    first: int
+    count: int
+    at: dict[str, int]
+
+
+@dataclass(slots=True)
+class Table:
+    """A table, as far as it was read.
+
+    Attributes
+    ----------
+    definition
+        As in the file.
+    blocks, starts
+        Its blocks in order, and their first rows.
+    tail, tail_first
+        The rows that only the journal has, and the first one's number.
+    """
+
+    id: int
+    schema: Schema
+    definition: dict[str, Any]
+    blocks: list[Block] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    tail: Array = field(default_factory=lambda: np.zeros(0))
+    tail_first: int = 0
+    broken: bool = False
+
+    @property
+    def stored(self) -> int:
+        """Rows in blocks."""
+        return self.blocks[-1].first + self.blocks[-1].count if self.blocks else 0
+
+    def __len__(self) -> int:
+        """Rows."""
+        return max(self.stored, self.tail_first + len(self.tail))
+
+
+class Store:
+    """The tables of one file.
+
+    Parameters
+    ----------
+    path
+        The file; opened without a lock.
+
+    Attributes
+    ----------
+    attributes
+        Of the root group, as text.
+    tables
+        By name.
+    texts
+        The strings by number.
+    definitions
+        All others than tables and texts, in order.
+    problems
+        What could not be read, one line each with its place.
+    writer, cut
+        As in `Opened`.
+
+    Raises
+    ------
+    ReadError
+        If it can't be opened; from other methods where its rows can't be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self.tables: dict[str, Table] = {}
+        self.texts: dict[int, str] = {}
+        self.definitions: list[dict[str, Any]] = []
+        self.problems: list[tuple[str, str]] = []
+        self._by_id: dict[int, Table] = {}
+        self._cache: OrderedDict[tuple[int, int, str, int, int], Array] = OrderedDict()
+        self._opened: Opened | None = open_file(path)
+        self.writer, self.cut = self._opened.writer, self._opened.cut
+        try:
+            self.attributes = {
+                str(k): _plain(v) for k, v in self._opened.file.attrs.items()
+            }
+            self._begin()
+            self._take_in()
+        except H5_ERRORS as error:
+            self.close()
+            raise self._error(error, "") from None
+
+    def _error(self, error: Exception, where: str) -> ReadError:
+        return ReadError(
+            READING,
+            self.path,
+            f"damaged: {one_line(error)}",
+            where=where,
+            remedy="isoscope repair saves what is left",
+        )
+
+    def _begin(self) -> None:
+        self._size = self.path.stat().st_size
+        self.tables.clear()
+        self._by_id.clear()
+        self.texts.clear()
+        self.definitions.clear()
+        self._cache.clear()
+        self._cached = 0
+        self._defined = self._listed = 0
+        self._sequence = -1
+
+    def _file(self) -> Any:
+        """The open file; opened anew if it was closed meanwhile."""
+        if self._opened is None:
+            opened = open_file(self.path)
+            now = {str(k): _plain(v) for k, v in opened.file.attrs.items()}
+            if now.get("run") != self.attributes.get("run"):
+                opened.file.close()
+                raise ReadError(READING, self.path, "another recording lies there now")
+            self._opened = opened
+            if now.get("written") != self.attributes.get("written"):
+                # The same rows in another file: its writer compacted it at its end.
+                self.attributes = now
+                self.writer, self.cut = opened.writer, opened.cut
+                self._begin()
+                self._take_in()
+        return self._opened.file
+
+    def close(self) -> None:
+        """Let go of the file; whatever is read later opens it again."""
+        with self.lock:
+            opened, self._opened = self._opened, None
+            if opened is not None:
+                with suppress(*H5_ERRORS):
+                    opened.file.close()
+
+    # -- taking in --
+
+    def refresh(self) -> bool:
+        """Take in what was written since; whether there was anything.
+
+        Raises
+        ------
+        ReadError
+            If it can't be read on.
+        """
+        with self.lock:
+            before = (self._defined, self._listed, self._sequence)
+            try:
+                self._take_in()
+            except H5_ERRORS as error:
+                raise self._error(error, "") from None
+            return before != (self._defined, self._listed, self._sequence)
+
+    def _fresh(self, name: str) -> Any:
+        file = self._file()
+        dataset = file[name]
+        if file.swmr_mode:
+            dataset.id.refresh()
+        return dataset
+
+    def _take_in(self) -> None:
+        # The journal first: whatever it leaves out was in blocks before it was written.
+        journal = self._journal()
+        self._take_definitions()
+        self._take_directory()
+        if journal is not None:
+            self._take_journal(*journal)
+
+    def _take_definitions(self) -> None:
+        dataset = self._fresh("definitions")
+        if dataset.shape[0] > self._size * 2 + (1 << 26):
+            raise OSError("it claims more definitions than a file of its size can hold")
+        content = dataset[self._defined :].tobytes()
+        found, length = read_definitions(content)
+        if length < len(content) and self.writer is None:
+            lost = len(content) - length
+            self._tell(f"{lost} bytes of definitions are damaged", "/definitions")
+        self._defined += length
+        for definition in found:
+            try:
+                self._define(definition)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                self._tell("a definition that makes no sense", "/definitions")
+
+    def _define(self, definition: dict[str, Any]) -> None:
+        kind = definition.get("define")
+        if kind == "text":
+            self.texts[int(definition["id"])] = str(definition["text"])
+        elif kind == "table":
+            columns = [
+                Column(
+                    str(c["name"]),
+                    str(c["dtype"]),
+                    tuple(int(n) for n in c["shape"]),
+                    c.get("unit"),
+                    c.get("meaning", "number"),
+                )
+                for c in definition["columns"]
+            ]
+            if any(n < 0 for c in columns for n in c.shape):
+                raise ValueError("a shape below 0")
+            schema = Schema(str(definition["name"]), tuple(columns))
+            table = Table(int(definition["id"]), schema, definition)
+            table.tail = np.zeros(0, schema.dtype)
+            _ = schema.widths  # a dtype that no pool holds is met here
+            self.tables[schema.name] = self._by_id[table.id] = table
+        else:
+            self.definitions.append(definition)
+
+    def _take_directory(self) -> None:
+        dataset = self._fresh("directory")
+        if dataset.dtype != DIRECTORY:
+            raise OSError("its directory is of another form")
+        if dataset.shape[0] * DIRECTORY.itemsize > self._size * 2 + (1 << 26):
+            raise OSError("it claims more blocks than a file of its size can hold")
+        entries = dataset[self._listed :]
+        self._listed += len(entries)
+        lengths = {p: self._fresh(f"pools/{p}").shape[0] for p in POOL_NAMES}
+        for pool, length in lengths.items():
+            if length * np.dtype(POOLS[pool]).itemsize > self._size * MAX_RATIO + 65536:
+                raise OSError("it claims more values than a file of its size can hold")
+        for entry in entries.tolist():
+            self._add_entry(entry, lengths)
+
+    def _add_entry(self, entry: tuple[int, ...], lengths: dict[str, int]) -> None:
+        number, place, first, count, at = entry
+        table = self._by_id.get(number)
+        if table is None or place >= len(POOL_NAMES):
+            self._tell("a block of an unknown table", "/directory")
+            return
+        pool = POOL_NAMES[place]
+        last = table.blocks[-1] if table.blocks else None
+        width = table.schema.widths.get(pool, -1)
+        if last is not None and first == last.first and count == last.count:
+            last.at[pool] = at
+        elif table.broken or first != table.stored or not count or width < 0:
+            table.broken = True
+            self._tell("blocks that don't follow each other", f"/directory {number}")
+            return
+        else:
+            table.starts.append(first)
+            table.blocks.append(Block(first, count, {pool: at}))
+        if width < 0 or at + count * width > lengths[pool]:
+            table.broken = True
+            table.blocks.pop()
+            table.starts.pop()
+            self._tell("a block whose values are missing", f"/directory {number}")
+
+    def _journal(self) -> tuple[int, Any] | None:
+        """The younger of the two journals that are whole."""
+        file = self._file()
+        if JOURNALS[0] not in file:
+            return None
+        best: tuple[int, Any] | None = None
+        for _ in range(JOURNAL_TRIES):
+            torn = False
+            for name in JOURNALS:
+                dataset = self._fresh(name)
+                if dataset.shape[0] > self._size * 2 + (1 << 26):
+                    continue
+                content = dataset[()].tobytes()
+                found = unpack_journal(content)
+                torn |= found is None and len(content) > 0
+                if found is not None and (best is None or found[0] > best[0]):
+                    best = found
+            if best is not None or not torn or self.writer is None:
+                break
+        return best
+
+    def _take_journal(self, sequence: int, waiting: Any) -> None:
+        if sequence <= self._sequence:
+            return
+        self._sequence = sequence
+        for table in self.tables.values():
+            table.tail, table.tail_first = table.tail[:0], table.stored
+        for rows in waiting:
+            waits = self._by_id.get(rows.table)
+            size = 0 if waits is None else waits.schema.dtype.itemsize
+            if waits is None or not size or len(rows.rows) % size:
+                self._tell("rows of an unknown table", "/journal")
+                continue
+            done = waits.stored
+            if rows.first > done:
+                self._tell("rows are missing before the journal", "/journal")
+                continue
+            skip = done - rows.first
+            waits.tail = np.frombuffer(rows.rows, waits.schema.dtype)[skip:]
+            waits.tail_first = done
+
+    def _tell(self, message: str, where: str) -> None:
+        self.problems.append((message, where))
+
+    # -- reading --
+
+    def table_name(self, number: int) -> str:
+        """The name of the table of this number; raises KeyError."""
+        return self._by_id[number].schema.name
+
+    def raw_definitions(self) -> bytes:
+        """The definitions that were read, as they lie in the file."""
+        with self.lock:
+            content: bytes = self._file()["definitions"][: self._defined].tobytes()
+            return content
+
+    def raw_blobs(self, start: int, stop: int) -> bytes:
+        """The blobs' bytes from start to stop, or to their end."""
+        with self.lock:
+            content: bytes = self._fresh("blobs")[start:stop].tobytes()
+            return content
+
+    def read(
+        self,
+        name: str,
+        column: str,
+        start: int = 0,
+        stop: int | None = None,
+        components: tuple[int, int] | None = None,
+    ) -> Array:
+        """Rows start .. stop (all by default) of a column, [stop - start, *shape].
+
+        Parameters
+        ----------
+        components
+            Only these of a vector: first and stop; the result is [stop - start, n].
+
+        Raises
+        ------
+        ReadError
+            If they can't be read.
+        """
+        with self.lock:
+            self._file()  # which may make the tables anew
+            table = self.tables[name]
+            part = table.schema.parts[column]
+            low, high = components or (0, part.column.size)
+            shape = part.column.shape if components is None else (high - low,)
+            dtype = np.dtype(part.column.dtype).newbyteorder("=")
+            stop = len(table) if stop is None else min(stop, len(table))
+            start = min(max(start, 0), stop)
+            out = np.empty((stop - start, *shape), dtype)
+            flat = out.reshape(stop - start, high - low)
+            k = int(np.searchsorted(table.starts, start, "right")) - 1
+            at = start
+            while 0 <= k < len(table.blocks) and at < min(stop, table.stored):
+                block = table.blocks[k]
+                upto = min(stop, block.first + block.count)
+                values = self._column(table, k, part, low, high)
+                flat[at - start : upto - start] = values[
+                    at - block.first : upto - block.first
+                ]
+                at, k = upto, k + 1
+            if at < stop:
+                tail = table.tail[at - table.tail_first : stop - table.tail_first]
+                width = part.column.size
+                rest = tail[column].reshape(len(tail), width)
+                flat[at - start :] = rest[:, low:high]
+        return out
+
+    def _column(self, table: Table, k: int, part: Part, low: int, high: int) -> Array:
+        """Components [count, high - low] of a block, from the cache or the file."""
+        key = (table.id, k, part.column.name, low, high)
+        if (kept := self._cache.get(key)) is not None:
+            self._cache.move_to_end(key)
+            return kept
+        block = table.blocks[k]
+        if high == low:
+            return np.zeros((block.count, 0), part.column.dtype)
+        where = f"/pools/{part.pool}"
+        if part.pool not in block.at:
+            raise self._error(OSError("a block without its values"), where)
+        at = block.at[part.pool] + (part.offset + low) * block.count
+        try:
+            pool = self._file()[f"pools/{part.pool}"]
+            flat = pool[at : at + (high - low) * block.count]
+        except H5_ERRORS as error:
+            raise self._error(error, where) from None
+        values: Array = flat.reshape(high - low, block.count).T
+        values = values.astype(part.column.dtype)
+        self._cache[key] = values
+        self._cached += values.nbytes
+        while self._cached > CACHE_BYTES and len(self._cache) > 1:
+            self._cached -= self._cache.popitem(last=False)[1].nbytes
+        return values
+
+    def blob(self, number: int) -> bytes | None:
+        """The bytes of a blob; None where it is absent or was lost.
+
+        Raises
+        ------
+        ReadError
+            If it is there and can't be read.
+        """
+        with self.lock:
+            if not 0 <= number < len(self.tables["blobs"]):
+                return None
+            at, stored, length, packed = (
+                int(self.read("blobs", name, number, number + 1)[0])
+                for name in ("at", "stored", "length", "packed")
+            )
+            try:
+                dataset = self._fresh("blobs")
+                if not 0 <= at <= at + stored <= dataset.shape[0] or length > MAX_BLOB:
+                    raise OSError("a blob that lies outside of the file")
+                content: bytes = dataset[at : at + stored].tobytes()
+                if packed:
+                    content = zlib.decompressobj().decompress(content, length + 1)
+            except (*H5_ERRORS, zlib.error) as error:
+                raise self._error(error, "/blobs") from None
+            if len(content) != length:
+                raise self._error(OSError("a blob of another length"), "/blobs")
+            return content
+
+    def json(self, number: int) -> Any:
+        """The value of a JSON blob; None where it is absent.
+
+        Raises
+        ------
+        ReadError
+            If it is damaged.
+        """
+        content = self.blob(number)
+        try:
+            return None if content is None else msgspec.json.decode(content)
+        except msgspec.DecodeError as error:
+            raise self._error(error, "/blobs") from None
+
+
+def _plain(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
