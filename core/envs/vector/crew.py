@@ -88,7 +88,7 @@ class InProcess:
             check_spaces(self._group, *spaces)
         except LaneError as error:
             self.close()
-            raise failed(Failure.of(error), 0, 0) from error.error
+            raise failed("making", Failure.of(error), 0, 0) from error.error
         self.metadata: dict[str, Any] | None = dict(self._group.envs[0].metadata or {})
         self.render_mode = self._group.envs[0].render_mode
         self.workers = [WorkerInfo(0, os.getpid(), tuple(range(rows.stop)), None)]
@@ -101,9 +101,9 @@ class InProcess:
         try:
             return [perform(self._group, *request)]
         except LaneError as error:
-            raise failed(Failure.of(error), 0, 0) from error.error
+            raise failed(doing, Failure.of(error), 0, 0) from error.error
         except Exception as error:
-            raise failed(Failure.of(error, doing), 0, 0) from error
+            raise failed(doing, Failure.of(error), 0, 0) from error
 
     def close(self, timeout_s: float = CLOSE_S, *, at_once: bool = False) -> list[str]:
         """Close all."""
@@ -112,7 +112,9 @@ class InProcess:
         return [] if group is None else [f"worker 0: {said}" for said in group.close()]
 
 
-def failed(failure: Failure, worker: int, first: int) -> EnvironmentFailedError:
+def failed(
+    doing: str, failure: Failure, worker: int, first: int
+) -> EnvironmentFailedError:
     """Make the error of what went wrong in a worker whose environments begin there."""
     environment = first + failure.lane if failure.lane >= 0 else -1
     who = (
@@ -121,7 +123,7 @@ def failed(failure: Failure, worker: int, first: int) -> EnvironmentFailedError:
         else f"environment {environment} (worker {worker}, lane {failure.lane})"
     )
     return EnvironmentFailedError(
-        f"{failure.doing} {who}: {failure.kind}: {failure.text}",
+        f"{failure.doing or doing} {who}: {failure.kind}: {failure.text}",
         environment=environment,
         worker=worker,
         lane=failure.lane,

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from isoscope.core.envs.vector.memory import MemorySpec
 
 TICK_S = 1.0  # how often to look whether a silent worker is still there
-STACK_WAIT_S = 0.5
 
 
 class WorkerPool:
@@ -182,7 +181,7 @@ class WorkerPool:
         ]
         if failures:
             failure, process = failures[0]
-            raise failed(failure, process.number, process.rows.start)
+            raise failed(doing, failure, process.number, process.rows.start)
         return answers
 
     def _collect(self, doing: str, *, drop: bool = False) -> list[Any]:
@@ -243,7 +242,6 @@ class WorkerPool:
         lost = [process for process in self._processes if process.owed]
         for process in lost:
             process.ask_for_stack()
-        time.sleep(STACK_WAIT_S)
         what = "; ".join(
             f"worker {one.number} ({listed(one.rows)}) gave no answer in "
             f"{self._timeout_s:g} s"

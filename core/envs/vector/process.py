@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NAME = "isoscope-vector-worker-"
 NO_GUARD_STATUS = 78  # a worker that found itself importing the script that makes it
 WORDS_KEPT = 4096  # bytes
+STACK_WAIT_S = 5.0
+STACK_PAUSE_S = 0.1  # between its lines
 THREAD_VARIABLES = (
     THREADS_VARIABLE,
     "MKL_NUM_THREADS",
@@ -135,10 +137,15 @@ class WorkerProcess:
 
     def ask_for_stack(self) -> None:
         """Make a hung worker write where it is to its standard error."""
-        # without the handlers, which come first, the signal would end it
-        if DUMP_SIGNAL is not None and self.begun and self.process.pid is not None:
-            with suppress(OSError):
-                os.kill(self.process.pid, DUMP_SIGNAL)
+        # before it has its handler, the signal would end it
+        if DUMP_SIGNAL is None or not self.begun or self.process.pid is None:
+            return
+        self.hear_all()
+        with suppress(OSError):
+            os.kill(self.process.pid, DUMP_SIGNAL)
+            wait_s = STACK_WAIT_S
+            while self.words.poll(wait_s) and self.hear():
+                wait_s = STACK_PAUSE_S
 
     def end(self, grace_s: float) -> None:
         """Let it end; make it, where it doesn't. Closes the pipes."""

@@ -66,7 +66,11 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong, as it travels; `lane` is -1 if no environment in particular."""
+    """What went wrong, as it travels.
+
+    `lane` is -1 if it was no environment in particular, and `doing` empty if whoever
+    asked knows better.
+    """
 
     lane: int
     doing: str
@@ -75,7 +79,7 @@ class Failure:
     remote_traceback: str
 
     @classmethod
-    def of(cls, error: BaseException, doing: str = "serving") -> Failure:
+    def of(cls, error: BaseException, doing: str = "") -> Failure:
         """Describe an exception."""
         lane = -1
         if isinstance(error, LaneError):
@@ -168,6 +172,8 @@ def _serve(pipe: Connection) -> None:
             check_spaces(group, *setup.spaces)
         except Exception as error:  # noqa: BLE001  told to the other side
             _answer_failure(pipe, Failure.of(error, "unpickling the factories"))
+            pipe.recv_bytes()  # to end before we are told to would look like dying
+            _answer(pipe, None)
             return
         _answer(pipe, _hello(group))
         _answer_requests(pipe, group)
@@ -204,7 +210,7 @@ def _answer_requests(pipe: Connection, group: LaneGroup) -> None:
                 name, args = pickle.loads(message)
             result = perform(group, name, args)
         except (Exception, SystemExit) as error:  # noqa: BLE001  told to the other side
-            _answer_failure(pipe, Failure.of(error, f"serving {name!r}"))
+            _answer_failure(pipe, Failure.of(error))
             continue
         _answer(pipe, result)
         if name == "close":

@@ -126,7 +126,7 @@ class Faulty(Counting):
     def _perhaps(self, when: str) -> None:
         if not self.bad or when != self.when:
             return
-        print(f"about to {self.what}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"about to {self.what}\n")
         match self.what:
             case "raise":
                 raise ValueError("the pole is gone")
@@ -202,7 +202,7 @@ def loud() -> gymnasium.Env[Any, Any]:
 
 def add_to_steps(envs: list[Any], lane: int, amount: int) -> int:
     """Do what a fault would: change one environment from outside."""
-    envs[lane].unwrapped.steps += amount
+    envs[lane].steps += amount
     return os.getpid()
 
 
