@@ -23,12 +23,14 @@ import numpy as np
 from isoscope.core.recording.labelled.forms import (
     CHUNK_BYTES,
     DIRECTORY,
+    HEAD_BYTES,
     JOURNALS,
     USER_BLOCK,
     Waiting,
     first_bytes,
     pack_chunks,
     pack_journal,
+    superblock,
 )
 from isoscope.core.recording.labelled.tables import POOL_NAMES, POOLS
 
@@ -58,7 +60,10 @@ class Container:
     attributes
         Of the root group: text by name.
     live
-        Whether others may read it meanwhile (SWMR, and with a journal).
+        Whether others may read it meanwhile (SWMR, and with a journal). Otherwise the
+        smaller parts are written at the end, in one piece.
+    blob_bytes
+        How long the blobs will be, where it isn't live.
 
     Raises
     ------
@@ -66,9 +71,13 @@ class Container:
         If it can't be made, or from any method if it can't be written.
     """
 
-    def __init__(self, path: Path, attributes: dict[str, str], *, live: bool) -> None:
+    def __init__(
+        self, path: Path, attributes: dict[str, str], *, live: bool, blob_bytes: int = 0
+    ) -> None:
         self.path = path
         self.live = live
+        self._blob_bytes = blob_bytes
+        self._held: dict[str, list[np.ndarray[Any, Any]]] = {}
         self._sequence = 0
         self._length: dict[str, int] = {}
         self._reserved = 0
@@ -116,12 +125,16 @@ class Container:
                 compression="gzip",
                 compression_opts=1,
             )
-        self._growing("directory", DIRECTORY, DIRECTORY_ROWS)
-        self._growing("blobs", np.dtype("|u1"), CHUNK_BYTES)
-        self._growing("definitions", np.dtype("|u1"), DEFINITION_CHUNK)
         if self.live:
+            self._growing("directory", DIRECTORY, DIRECTORY_ROWS)
+            self._growing("blobs", np.dtype("|u1"), CHUNK_BYTES)
+            self._growing("definitions", np.dtype("|u1"), DEFINITION_CHUNK)
             for name in JOURNALS:
                 self._growing(name, np.dtype("|u1"), JOURNAL_CHUNK)
+        else:
+            self._reserve(self._blob_bytes)
+            self._file.create_dataset("blobs", shape=(self._blob_bytes,), dtype="|u1")
+            self._held = {"directory": [], "definitions": []}
         self._file.flush()
         if self.live:
             self._file.swmr_mode = True
@@ -171,9 +184,12 @@ class Container:
         """Append to a dataset that has no filter; returns where it begins."""
         assert self._file is not None
         at = self._length.get(name, 0)
-        if len(values):
+        if name in self._held:
+            self._held[name].append(values)
+        elif len(values):
             dataset = self._file[name]
-            dataset.resize((at + len(values),))
+            if self.live:
+                dataset.resize((at + len(values),))
             dataset[at : at + len(values)] = values
             dataset.flush()
             self._length[name] = at + len(values)
@@ -237,8 +253,29 @@ class Container:
         file, self._file = self._file, None
         try:
             if file is not None:
+                self._write_held(file)
                 file.close()
+                self._give_back()
         finally:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
                 self._descriptor = -1
+
+    def _write_held(self, file: h5py.File) -> None:
+        held, self._held = self._held, {}
+        for name, parts in held.items():
+            whole = np.concatenate(parts) if parts else np.zeros(0, DIRECTORY)
+            self._file = file
+            self._reserve(whole.nbytes)
+            self._file = None
+            form: dict[str, Any] = {}
+            if len(whole):
+                form = {"chunks": (len(whole),), "compression": "gzip"}
+            file.create_dataset(name, data=whole, **form)
+
+    def _give_back(self) -> None:
+        """Cut off what was reserved after the end of the HDF5 file."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        found = superblock(os.read(self._descriptor, HEAD_BYTES))
+        if found is not None and os.fstat(self._descriptor).st_size > found.end:
+            os.ftruncate(self._descriptor, found.end)

@@ -37,6 +37,8 @@ DIRECTORY = np.dtype(
         ("at", "<u8"),
     ]
 )
+_SUPERBLOCK = struct.Struct("<8sBBBBQQQQ")
+HEAD_BYTES = USER_BLOCK + _SUPERBLOCK.size
 _FRAME = struct.Struct("<II")
 _JOURNAL = struct.Struct("<8sQQII")
 _JOURNAL_MARK = b"ISOJRNL1"
@@ -57,6 +59,36 @@ def version_of(head: bytes) -> int | None:
         return None
     digits = head[len(MARK) :].split(b"\n", 1)[0]
     return int(digits) if digits.isdigit() and len(digits) < 9 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Superblock:
+    """What the HDF5 superblock in the first `HEAD_BYTES` says.
+
+    Source: HDF5 File Format Specification 3.0, section II.A, versions 2 and 3.
+
+    Attributes
+    ----------
+    marked
+        Whether a writer opened the file and has not closed it.
+    end
+        Bytes that the file must have.
+    """
+
+    marked: bool
+    end: int
+
+
+def superblock(head: bytes) -> Superblock | None:
+    """Parse a file's first bytes; None where they hold no such superblock."""
+    if len(head) < HEAD_BYTES:
+        return None
+    mark, version, _, _, flags, base, _, end, _ = _SUPERBLOCK.unpack_from(
+        head, USER_BLOCK
+    )
+    if mark != b"\x89HDF\r\n\x1a\n" or version not in (2, 3):
+        return None
+    return Superblock(bool(version == 3 and flags & 1), base + end)
 
 
 def to_json(value: Any) -> bytes:

@@ -8,15 +8,18 @@ by HDF5 altogether. Reading takes no lock.
 from __future__ import annotations
 
 import os
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import h5py
 
 from isoscope.core.errors import ReadError, one_line
-from isoscope.core.recording.labelled.forms import USER_BLOCK, VERSION, version_of
-from isoscope.core.recording.superdex.superblock import SIGNATURE, WRITING
+from isoscope.core.recording.labelled.forms import (
+    HEAD_BYTES,
+    VERSION,
+    superblock,
+    version_of,
+)
 from isoscope.core.recording.writers import find_writer
 
 if TYPE_CHECKING:
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
 
 # What h5py lets through of libhdf5's complaints.
 H5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
-_BLOCK = struct.Struct("<8sBBBBQQQQ")
 OPENING = "opening"
 
 
@@ -57,7 +59,7 @@ def read_head(path: Path) -> Head:
     """
     try:
         with path.open("rb") as file:
-            block = file.read(USER_BLOCK + _BLOCK.size)
+            block = file.read(HEAD_BYTES)
             size = os.fstat(file.fileno()).st_size
     except OSError as error:
         raise ReadError(OPENING, path, error.strerror or str(error)) from None
@@ -71,18 +73,13 @@ def read_head(path: Path) -> Head:
             f"a labelled recording of version {version}, and only {VERSION} is known",
             remedy="update isoscope",
         )
-    if len(block) < USER_BLOCK + _BLOCK.size or block[USER_BLOCK:][:8] != SIGNATURE:
-        raise ReadError(
-            OPENING,
-            path,
-            f"cut after {size} bytes, before anything was recorded",
-            remedy="record again",
-        )
-    _, kind, _, _, flags, base, _, end, _ = _BLOCK.unpack_from(block, USER_BLOCK)
-    if kind not in (2, 3):
-        raise ReadError(OPENING, path, "its HDF5 superblock is damaged")
-    # Addresses count from the base, and the end of the file does, too.
-    return Head(bool(kind == 3 and flags & WRITING), base + end, size)
+    found = superblock(block)
+    if found is None:
+        problem = "its HDF5 superblock is damaged"
+        if len(block) < HEAD_BYTES:
+            problem = f"cut after {size} bytes, before anything was recorded"
+        raise ReadError(OPENING, path, problem, remedy="record again")
+    return Head(found.marked, found.end, size)
 
 
 @dataclass(slots=True)

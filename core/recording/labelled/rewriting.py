@@ -98,7 +98,9 @@ def copy(store: Store, target: Path, note: str) -> Copied:
     copied.ended = end is not None and len(end) > 0
     container: Container | None = None
     try:
-        container = Container(target, attributes, live=False)
+        container = Container(
+            target, attributes, live=False, blob_bytes=store.blob_bytes()
+        )
         container.add_definitions(store.raw_definitions())
         _blobs(store, container, copied)
         for table in list(store.tables.values()):

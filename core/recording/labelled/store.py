@@ -352,6 +352,11 @@ class Store:
             content: bytes = self._file()["definitions"][: self._defined].tobytes()
             return content
 
+    def blob_bytes(self) -> int:
+        """How many bytes the blobs have."""
+        with self.lock:
+            return int(self._fresh("blobs").shape[0])
+
     def raw_blobs(self, start: int, stop: int) -> bytes:
         """The blobs' bytes from start to stop, or to their end."""
         with self.lock:
