@@ -25,7 +25,7 @@ def cg_cycle(system: System, state: State) -> CycleEnd:
     x, residual = state.x.clone(), state.residual.clone()
     iterations = state.iterations.clone()
     claimed, broken, not_finite = (torch.zeros_like(active) for _ in range(3))
-    zero = torch.zeros_like(state.norm)
+    zero, scratch = torch.zeros_like(state.norm), torch.empty_like(x)
     z = system.precondition(residual)
     direction = z * active.to(z.dtype)
     rz = contract(residual, z, 0)
@@ -39,7 +39,7 @@ def cg_cycle(system: System, state: State) -> CycleEnd:
         active &= finite & positive
         # A world that is frozen has alpha, beta and direction 0, and keeps its bits.
         alpha = torch.where(active, rz / curvature, zero)
-        x += alpha * direction
+        x += torch.mul(direction, alpha, out=scratch)
         residual -= product.mul_(alpha)
         iterations += active
         size = norm(residual)

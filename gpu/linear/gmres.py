@@ -2,9 +2,10 @@
 
 Saad, Iterative Methods for Sparse Linear Systems, 2nd ed.: algorithm 9.5 (section
 9.3.2) with the plane rotations of section 6.5.3 and the restarts of 6.5.5. On the right
-the preconditioner leaves the residual what it is. The basis is made orthogonal by
-classical Gram-Schmidt done twice (section 6.3.2 on reorthogonalisation): as good as the
-modified one and more, in few large operations instead of many small ones.
+the preconditioner leaves the residual what it is. The basis is made orthogonal (section
+6.3.2) by modified Gram-Schmidt where there are few unknowns, which is the least work,
+and by the classical one done twice where there are many: few large operations instead
+of many small ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from isoscope.gpu.linear.driver import CycleEnd, norm
 
 if TYPE_CHECKING:
     from isoscope.gpu.linear.driver import State, System
+
+FEW_UNKNOWNS = 12
 
 
 def gmres_cycle(system: System, state: State) -> CycleEnd:
@@ -58,20 +61,28 @@ def gmres_cycle(system: System, state: State) -> CycleEnd:
 
 def _orthogonalise(
     basis: torch.Tensor, w: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Take the basis ``[j, n, W]`` out of ``w``, in place, twice.
+) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """Take the basis ``[j, n, W]`` out of ``w``, in place.
 
     Returns
     -------
     tuple
-        How much of each vector there was, ``[j, W]``, and what is left, ``[n, W]``.
+        How much of each vector there was, ``[W]`` each, and what is left, ``[n, W]``.
     """
+    if len(w) <= FEW_UNKNOWNS:
+        parts = []
+        scratch = torch.empty_like(w)
+        for vector in basis.unbind(0):
+            part = contract(vector, w, 0)
+            w -= torch.mul(vector, part, out=scratch)
+            parts.append(part)
+        return parts, w
     h = contract(basis, w.unsqueeze(0), 1)
     w -= contract(basis, h.unsqueeze(1), 0)
     again = contract(basis, w.unsqueeze(0), 1)
     w -= contract(basis, again.unsqueeze(1), 0)
     h += again
-    return h, w
+    return list(h.unbind(0)), w
 
 
 class _Triangle:
@@ -90,9 +101,9 @@ class _Triangle:
         self._right = [first]
 
     def add(
-        self, h: torch.Tensor, h_next: torch.Tensor, negligible: torch.Tensor
+        self, column: list[torch.Tensor], h_next: torch.Tensor, negligible: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Add a column, ``[j + 1, W]`` and the entry below.
+        """Add a column, j + 1 entries (the list is taken over) and the one below.
 
         Returns
         -------
@@ -100,7 +111,6 @@ class _Triangle:
             Its rotated pivot, the norm of the residual that is left, and whether the
             pivot can be divided by; all ``[W]``.
         """
-        column = list(h.unbind(0))
         for k, (c, s) in enumerate(self._rotations):
             above, below = column[k], column[k + 1]
             column[k] = c * above + s * below

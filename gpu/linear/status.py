@@ -52,7 +52,8 @@ class SolveOptions:
         Such as ``Jacobi()``; None for none.
     relative_tolerance
         Converged means ``|b - A x| <= max(relative_tolerance |b|, absolute_tolerance)``
-        in the Euclidean norm. None: 1e-10 in float64, 1e-5 in float32.
+        in the Euclidean norm. None: 1e-10 in float64, 1e-5 in float32. Where unknowns
+        have units of different size it speaks for the large ones only: scale first.
     absolute_tolerance
         The floor, in the unit of ``b``.
     max_iterations
