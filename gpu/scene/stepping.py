@@ -158,6 +158,8 @@ class Stepper:
         draft.v.copy_(state.v)
         stepped = _blank(state)
         for index in torch.split(chosen.nonzero()[:, 0], self._size(state)):
+            if not len(index):
+                break
             inputs = [
                 None if array is None else array.index_select(array.dim() - 1, index)
                 for array in self._inputs(state)
