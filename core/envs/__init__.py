@@ -1,0 +1,1 @@
+"""Environments over a Scene: the control step, scenes shared in turn, randomisation."""

@@ -1,0 +1,116 @@
+"""Random rows for W environments, drawn on the host ahead of time, used on the device.
+
+Each environment's row k is the k-th draw of its own stream, however many are drawn
+ahead and whichever environments draw at a time. So a resident batch that uploads rows
+for many episodes at once sees the same numbers as an environment that draws when it
+needs them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from isoscope.core.envs.streams import clone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.core.envs.streams import Purpose, Streams
+    from isoscope.core.scene import Scene
+
+
+class Drawer(Protocol):
+    """Draws k rows at once: the same numbers as k draws of one row."""
+
+    def __call__(
+        self, generator: np.random.Generator, k: int
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """[k, d] float64."""
+        ...
+
+
+class Pool:
+    """Rows [d] for each of W environments, by purpose.
+
+    Parameters
+    ----------
+    scene
+        What tells the crossing to its ledger.
+    streams
+        One a world. A stream's generator always stands before the first row that was
+        not taken yet, so capturing the streams after `settle` needs nothing of the
+        pool.
+    ahead
+        Rows drawn ahead; 1 draws when asked.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        streams: Sequence[Streams],
+        purpose: Purpose,
+        draw: Drawer,
+        ahead: int = 1,
+    ) -> None:
+        self._scene = scene
+        self._streams = streams
+        self._purpose: Purpose = purpose
+        self._draw = draw
+        self._ahead = ahead
+        self._cause = f"{purpose} draws"
+        self._worlds = np.arange(len(streams))
+        self._index = scene.to_device(self._worlds, self._cause)
+        self._rows: Any = None  # [ahead, W, d] on the device
+        self._next: Any = None  # int64 [W] on the device: the row to take next
+        self._takes = 0
+
+    def take(self, worlds: Any = None) -> Any:
+        """The next row of each world [W, d]; only those of `worlds` are used up.
+
+        Rows of other worlds are theirs still and mean nothing here.
+        """
+        if self._ahead == 1:
+            return self._drawn_now(worlds)
+        if self._rows is None or self._takes >= self._ahead:
+            self._refill()
+        rows = self._rows[self._next, self._index]
+        step = 1 if worlds is None else worlds
+        # a world that takes the last row points past the end until the refill
+        self._next = (self._next + step).clip(0, self._ahead)
+        self._takes += 1
+        return rows
+
+    def settle(self) -> None:
+        """Move the streams to where they would stand if nothing were drawn ahead.
+
+        To be called before streams are captured, restored or replaced.
+        """
+        if self._rows is None:
+            return
+        taken = self._scene.to_host(self._next, self._cause)
+        for streams, k in zip(self._streams, taken.tolist(), strict=True):
+            if k:
+                self._draw(streams[self._purpose], k)
+        self._rows = None
+
+    def _drawn_now(self, worlds: Any) -> Any:
+        host = None if worlds is None else self._scene.to_host(worlds, self._cause)
+        taking = [True] * len(self._streams) if host is None else host.tolist()
+        drawn = [
+            self._draw(s[self._purpose], 1)[0] if takes else None
+            for s, takes in zip(self._streams, taking, strict=True)
+        ]
+        blank = np.zeros_like(next((row for row in drawn if row is not None), 0.0))
+        rows = np.stack([blank if row is None else row for row in drawn])
+        return self._scene.to_device(rows, self._cause)
+
+    def _refill(self) -> None:
+        self.settle()
+        ahead = [
+            self._draw(clone(s[self._purpose]), self._ahead) for s in self._streams
+        ]
+        self._rows = self._scene.to_device(np.stack(ahead, 1), self._cause)
+        self._next = self._index * 0
+        self._takes = 0

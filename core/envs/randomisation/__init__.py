@@ -1,0 +1,1 @@
+"""What differs from episode to episode: parameters, tasks, noise, delays."""

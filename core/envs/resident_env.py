@@ -1,0 +1,432 @@
+"""A whole batch of environments that lives on the device: one scene of N worlds.
+
+What is computed each step stays there. With ``results="lazy"`` a loop that never looks
+causes no crossing at all: random numbers are drawn ahead on the host and uploaded every
+`LaneOptions.ahead` steps, and which episodes ended is a mask on the device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import gymnasium as gym  # noqa: TC002 - read at run time
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from isoscope.core.envs.arrays import any_or_unknown, choose, on_host
+from isoscope.core.envs.captured import LanesState, capture_lanes, restore_lanes
+from isoscope.core.envs.errors import ActionError, NotResetError, SceneClosedError
+from isoscope.core.envs.lanes import LaneGroup, LaneOptions
+from isoscope.core.envs.lazy import OnDevice
+from isoscope.core.envs.making import SceneWish, lease_scene
+from isoscope.core.envs.records import ControlStep, LastStep, last_step
+from isoscope.core.envs.stages import Stages
+from isoscope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.core.envs.task import Task
+    from isoscope.core.scene import Array, Scene
+
+Results: TypeAlias = Literal["numpy", "lazy"]
+# Episodes that random numbers are drawn ahead for, unless the options say otherwise.
+AHEAD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStep:
+    """A step of the whole batch; arrays of the scene's kind.
+
+    Attributes
+    ----------
+    observation
+        float32 [N, O]: as Gymnasium's autoreset mode wants it.
+    reward, terminated, truncated
+        [N]; zero and false in rows that were only reset.
+    transition
+        bool [N]: rows in which an action was really applied.
+    usable
+        bool [N]: those of them whose state is valid.
+    final_observation
+        float32 [N, O]: the true next observation of every transition, whatever has been
+        reset since.
+    began
+        bool [N] or None: rows whose observation is an episode's first.
+    step
+        The control step itself; None if no lane took part.
+    """
+
+    observation: Array
+    reward: Array
+    terminated: Array
+    truncated: Array
+    transition: Array
+    usable: Array
+    final_observation: Array
+    began: Array | None
+    step: ControlStep
+
+
+class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
+    """N environments in one scene of N worlds.
+
+    Parameters
+    ----------
+    autoreset_mode
+        Gymnasium's rules. ``NEXT_STEP``: the step after the end only resets, its reward
+        is 0 and its action ignored. ``SAME_STEP``: the observation is the new episode's
+        first, the last one is ``info["final_obs"]``. ``DISABLED``: the caller resets,
+        with ``options={"reset_mask": …}``.
+    results
+        ``numpy``: everything is read back, as Gymnasium's callers expect.
+        ``lazy``: results are `OnDevice`, which cross over when looked at.
+    first_env
+        The number of the first environment.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        wish: SceneWish,
+        num_envs: int,
+        *,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        results: Results = "numpy",
+        first_env: int = 0,
+        seed: int | Sequence[int | None] | None = None,
+        options: LaneOptions | None = None,
+        stages: Stages | None = None,
+    ) -> None:
+        super().__init__()
+        if num_envs < 1:
+            raise UsageError(
+                f"making a batch of {num_envs} environments: give 1 or more"
+            )
+        self.num_envs = num_envs
+        self.task = task
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.results: Results = results
+        self.metadata = {
+            "autoreset_mode": self.autoreset_mode,
+            "render_modes": [],
+            "render_fps": task.timing.control_hz,
+        }
+        self.single_observation_space: gym.Space[Any] = task.observation.box()
+        self.single_action_space: gym.Space[Any] = task.action.box()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        options = options or LaneOptions(ahead=AHEAD)
+        stages = stages or Stages()
+        self.lease = lease_scene(
+            task,
+            wish,
+            stages,
+            worlds=num_envs,
+            shared=False,
+            env=first_env,
+            persistent=options.persistent,
+        )
+        try:
+            self.lanes = LaneGroup(
+                self.lease.handle,
+                task,
+                range(first_env, first_env + num_envs),
+                stages=stages,
+                options=options,
+                seeds=self._expanded(seed),
+            )
+        except BaseException:
+            self.lease.release()
+            raise
+        xp = self.lanes.xp
+        # lanes whose next step only resets, in NEXT_STEP mode
+        self._due: Array = xp.zeros_like(self.lanes.ready)
+        self._last: ControlStep | None = None
+
+    # -- Gymnasium ---------------------------------------------------------------------
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes in all lanes, or in those of ``options["reset_mask"]``.
+
+        Parameters
+        ----------
+        seed
+            An int s gives lane i the seed s + i.
+        """
+        worlds = None
+        if options is not None and "reset_mask" in options:
+            worlds = self._mask(options["reset_mask"])
+        observation = self.reset_device(worlds, self._expanded(seed))
+        lanes = self.lanes
+        info = self._masked(
+            {
+                "control_step": lanes.count,
+                "valid": lanes.valid,
+            },
+            worlds,
+        )
+        if lanes.draws.values:
+            drawn = self._masked(dict(lanes.draws.values), worlds)
+            info |= self._masked({"draws": drawn}, worlds)
+        return self._given(observation, "observation"), info
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Take one control step in all lanes, by the rules of the autoreset mode.
+
+        Parameters
+        ----------
+        actions
+            [N, A]: NumPy's, or of the scene's kind, which then does not leave the
+            device.
+        """
+        result = self.step_device(actions)
+        step, began = result.step, result.began
+        info = self._masked(
+            {
+                "control_step": self.lanes.count,
+                "valid": self.lanes.valid,
+            },
+            None,
+        )
+        told = result.transition
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and began is not None:
+            info |= self._final(result, began)
+            # what is told of rows that were reset is the reset's
+            told = self.lanes.xp.logical_and(told, self.lanes.xp.logical_not(began))
+        terms = self._masked(dict(step.terms), told)
+        info |= self._masked({"reward_terms": terms}, told)
+        info |= self._masked(
+            {"transition": result.transition, "usable": result.usable}, None
+        )
+        return (
+            self._given(result.observation, "observation"),
+            self._given(result.reward, "reward", np.float64),
+            self._given(result.terminated, "flags"),
+            self._given(result.truncated, "flags"),
+            info,
+        )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Let go of the scene.
+
+        Raises
+        ------
+        CleanupError
+            If it could not be cleaned up; it is kept.
+        """
+        if not self.lease.released:
+            self.lanes.close()
+        self.lease.release()
+
+    # -- on the device -----------------------------------------------------------------
+
+    def reset_device(
+        self, worlds: Array | None = None, seeds: Sequence[int | None] | None = None
+    ) -> Array:
+        """Begin episodes; the observations stay on the device, float32 [N, O]."""
+        self._refuse_closed("resetting")
+        if seeds is not None:
+            host = None if worlds is None else self.scene.to_host(worlds, "reset mask")
+            for lane, seed in enumerate(seeds):
+                if seed is not None and (host is None or host[lane]):
+                    self.lanes.seed(lane, seed)
+        observation = self.lanes.reset(worlds)
+        none = self.lanes.xp.zeros_like(self._due)
+        self._due = choose(worlds, none, self._due, self.lanes.xp)
+        self._last = None
+        return observation
+
+    def step_device(self, actions: Any) -> BatchStep:
+        """Take one control step; nothing is read back.
+
+        Raises
+        ------
+        NotResetError
+            In DISABLED mode, if a lane has ended and was not reset (on CUDA this looks
+            at one flag a step); before the first reset.
+        ActionError
+            For another shape, or numbers that are not finite if the policy is to raise.
+        """
+        self._refuse_closed("stepping")
+        lanes, xp, mode = self.lanes, self.lanes.xp, self.autoreset_mode
+        action, finite = self._actions(actions)
+        if mode is AutoresetMode.DISABLED and not on_host(lanes.ready):
+            self._look_for_ended()
+        taking = xp.logical_not(self._due)
+        worlds = taking if any_or_unknown(self._due) else None
+        step = lanes.step(action, worlds, finite=finite)
+        self._last = step
+        ended = xp.logical_or(step.terminated, step.truncated)
+        ended = ended if worlds is None else xp.logical_and(ended, worlds)
+        observation, began = step.after, None
+        due = self._due
+        if mode is AutoresetMode.NEXT_STEP:
+            if worlds is not None:
+                observation, began = lanes.reset(due), due
+            self._due = ended
+        elif mode is AutoresetMode.SAME_STEP and any_or_unknown(ended):
+            observation, began = lanes.reset(ended), ended
+
+        def transitions_only(array: Array) -> Array:
+            return choose(worlds, array, xp.zeros_like(array), xp)
+
+        return BatchStep(
+            observation=observation,
+            reward=transitions_only(step.reward),
+            terminated=transitions_only(step.terminated),
+            truncated=transitions_only(step.truncated),
+            transition=taking,
+            usable=xp.logical_and(taking, step.valid),
+            final_observation=step.after,
+            began=began,
+            step=step,
+        )
+
+    # -- more than Gymnasium asks ------------------------------------------------------
+
+    @property
+    def scene(self) -> Scene:
+        """The scene of N worlds."""
+        return self.lanes.scene
+
+    def last_step(self, lane: int) -> LastStep | None:
+        """A lane's last control step, as owned copies; None if it took none."""
+        step = self._last
+        if step is None:
+            return None
+        if step.worlds is not None and not bool(
+            self.scene.to_host(step.worlds[lane : lane + 1], "last step")[0]
+        ):
+            return None
+        return last_step(self.lanes, step, lane)
+
+    def capture(self) -> LanesState:
+        """Everything that makes the batch go on as it would have, as plain data.
+
+        In NEXT_STEP mode, which lanes are due to be reset follows from `ready`.
+        """
+        return capture_lanes(self.lanes)
+
+    def restore(self, state: LanesState) -> Any:
+        """Go on from a captured state; the last observations."""
+        restore_lanes(self.lanes, state)
+        self._last = None
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            begun = self.lanes.episode > 0
+            not_ready = self.lanes.xp.logical_not(self.lanes.ready)
+            self._due = self.lanes.xp.logical_and(begun, not_ready)
+        return self._given(self.lanes.observation, "observation")
+
+    def seed_action_space(self) -> None:
+        """Seed the action space from the first environment's stream for that."""
+        stream = self.lanes.streams[0]["action_space"]
+        self.action_space.seed(int(stream.integers(2**31)))
+
+    # -- helpers -----------------------------------------------------------------------
+
+    def _expanded(
+        self, seed: int | Sequence[int | None] | None
+    ) -> list[int | None] | None:
+        if seed is None:
+            return None
+        if isinstance(seed, (int, np.integer)):
+            return [int(seed) + i for i in range(self.num_envs)]
+        seeds = [None if s is None else int(s) for s in seed]
+        if len(seeds) != self.num_envs:
+            raise UsageError(
+                f"seeding a batch: {len(seeds)} seeds for {self.num_envs} environments"
+            )
+        return seeds
+
+    def _mask(self, mask: Any) -> Array:
+        if (
+            not isinstance(mask, np.ndarray)
+            or mask.dtype != np.bool_
+            or mask.shape != (self.num_envs,)
+            or not mask.any()
+        ):
+            raise UsageError(
+                "resetting a batch: reset_mask must be a NumPy array of bool, of shape "
+                f"({self.num_envs},), with at least one True"
+            )
+        return self.scene.to_device(mask, "reset mask")
+
+    def _actions(self, actions: Any) -> tuple[Array, bool]:
+        shape = (self.num_envs, self.task.action.size)
+        if type(actions) is not type(self.lanes.count) or isinstance(
+            actions, np.ndarray
+        ):
+            host = np.asarray(actions, np.float32)
+            self._refuse_shape(host.shape, shape)
+            return self.scene.to_device(host, "action"), bool(np.isfinite(host).all())
+        self._refuse_shape(tuple(actions.shape), shape)
+        return actions, False
+
+    def _refuse_shape(self, got: tuple[int, ...], wanted: tuple[int, int]) -> None:
+        if got != wanted:
+            raise ActionError(
+                f"stepping a batch: actions of shape {got}; give {wanted}: "
+                + ", ".join(self.task.action.labels)
+            )
+
+    def _look_for_ended(self) -> None:
+        ready = self.lanes.ready.all().reshape(1)
+        if not bool(self.scene.to_host(ready, "ended environments")[0]):
+            raise NotResetError(
+                "stepping a batch: an environment has ended and was not reset; "
+                "reset it with options={'reset_mask': ...} first"
+            )
+
+    def _given(self, array: Array, cause: str, dtype: Any = None) -> Any:
+        lazy = OnDevice(array, self.scene, cause)
+        if self.results == "lazy":
+            return lazy
+        host = lazy.numpy()
+        return host if dtype is None else host.astype(dtype)
+
+    def _masked(self, values: dict[str, Any], mask: Array | None) -> dict[str, Any]:
+        """Info as Gymnasium has it: each key with its mask ``_key``."""
+        info: dict[str, Any] = {}
+        if mask is None:
+            mask = self.lanes.xp.ones_like(self._due)
+        for name, value in values.items():
+            info[name] = (
+                value if isinstance(value, dict) else self._given(value, "info")
+            )
+            info[f"_{name}"] = self._given(mask, "info")
+        return info
+
+    def _final(self, result: BatchStep, began: Array) -> dict[str, Any]:
+        if self.results == "lazy":
+            return {
+                "final_obs": self._given(result.final_observation, "final observation"),
+                "_final_obs": self._given(began, "final observation"),
+            }
+        ended = self.scene.to_host(began, "final observation")
+        if not ended.any():
+            return {}
+        rows = self.scene.to_host(result.final_observation, "final observation")
+        final = np.full(self.num_envs, None, object)
+        for lane in np.flatnonzero(ended):
+            final[lane] = rows[lane].copy()
+        inside = self._masked(dict(result.step.terms), began)
+        own = self._masked({"reward_terms": inside}, began)
+        own |= self._masked({"valid": result.step.valid}, began)
+        return {
+            "final_obs": final,
+            "_final_obs": ended,
+            "final_info": own,
+            "_final_info": ended.copy(),
+        }
+
+    def _refuse_closed(self, doing: str) -> None:
+        if self.lease.released:
+            raise SceneClosedError(f"{doing} a batch: it is closed; make it anew")

@@ -1,0 +1,1 @@
+"""Tasks, one a file, and the registry of them."""

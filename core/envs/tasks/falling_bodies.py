@@ -1,0 +1,129 @@
+"""A ball and a crate that fall on the ground, and a push on the ball."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from isoscope.core.envs.arrays import like
+from isoscope.core.envs.quantities import Layout, Quantity
+from isoscope.core.envs.randomisation.reset_noise import DofNoise, ResetNoise
+from isoscope.core.envs.tasks.base import FREE, BaseTask
+from isoscope.core.envs.timing import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoscope.core.envs.task import TaskView
+    from isoscope.core.scene import Array, Scene
+
+BALL, CRATE = 0, 1
+OBSERVATION = Layout(
+    (
+        Quantity("ball_position", "m", size=3, about="of its origin, world axes"),
+        Quantity("ball_velocity", "m/s", size=3),
+        Quantity("crate_position", "m", size=3),
+        Quantity("crate_velocity", "m/s", size=3),
+    )
+)
+ACTION = Layout((Quantity("push", "1", size=3, low=-1.0, high=1.0),))
+
+
+@dataclass(frozen=True)
+class FallingBodies(BaseTask):
+    """Bring two bodies to rest on the ground.
+
+    Attributes
+    ----------
+    force_scale_n
+        Newtons per unit of action.
+    reset_noise_m, reset_noise_rad
+        Scale on the places and on the turns of both bodies.
+    lost_m
+        Further from the origin than this a body is lost and the episode terminates.
+    """
+
+    name: ClassVar[str] = "FallingBodies"
+    model: ClassVar[str] = "falling_bodies"
+    integrator: ClassVar[str] = "semi_implicit"
+
+    control_hz: int = 50
+    simulation_hz: int = 500
+    max_steps: int = 200
+    force_scale_n: float = 5.0
+    reset_noise_m: float = 0.02
+    reset_noise_rad: float = 0.1
+    lost_m: float = 20.0
+
+    @property
+    def timing(self) -> Timing:
+        """See `Task.timing`."""
+        return Timing(self.control_hz, self.simulation_hz, self.max_steps)
+
+    @property
+    def observation(self) -> Layout:
+        """See `Task.observation`."""
+        return OBSERVATION
+
+    @property
+    def action(self) -> Layout:
+        """See `Task.action`."""
+        return ACTION
+
+    @property
+    def noise(self) -> ResetNoise:
+        """See `Task.noise`."""
+        scales = (self.reset_noise_m,) * 3 + (self.reset_noise_rad,) * 3
+        return ResetNoise(
+            tuple(
+                DofNoise(actor, dof, "m" if dof < 3 else "rad", position=scale)
+                for actor in (BALL, CRATE)
+                for dof, scale in enumerate(scales)
+            )
+        )
+
+    def bind(self, scene: Scene) -> None:
+        """See `Task.bind`."""
+        self._expect(scene, BALL, "a free ball", FREE)
+        self._expect(scene, CRATE, "a free crate", FREE)
+
+    def apply(self, view: TaskView, action: Mapping[str, Array], substep: int) -> None:
+        """See `Task.apply`."""
+        push = like(action["push"], view.scene.velocities(BALL)) * self.force_scale_n
+        forces = view.xp.concatenate([push, push * 0.0], 1)
+        view.scene.set_dof_forces(BALL, forces, view.worlds)
+
+    def observe(self, view: TaskView) -> Mapping[str, Array]:
+        """See `Task.observe`."""
+        scene = view.scene
+        return {
+            "ball_position": scene.positions(BALL)[:, 0:3],
+            "ball_velocity": scene.velocities(BALL)[:, 0:3],
+            "crate_position": scene.positions(CRATE)[:, 0:3],
+            "crate_velocity": scene.velocities(CRATE)[:, 0:3],
+        }
+
+    def rewards(
+        self, view: TaskView, action: Mapping[str, Array], seen: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        """See `Task.rewards`."""
+        ball, crate = _squared(seen["ball_velocity"]), _squared(seen["crate_velocity"])
+        return {
+            "rest": -0.1 * (ball + crate),
+            "effort": -0.01 * _squared(action["push"]),
+        }
+
+    def terminations(
+        self, view: TaskView, seen: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        """See `Task.terminations`."""
+        limit = self.lost_m * self.lost_m
+        return {
+            "the ball is lost": _squared(seen["ball_position"]) > limit,
+            "the crate is lost": _squared(seen["crate_position"]) > limit,
+        }
+
+
+def _squared(vector: Array) -> Array:
+    x, y, z = vector[:, 0], vector[:, 1], vector[:, 2]
+    return x * x + y * y + z * z
