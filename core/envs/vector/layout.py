@@ -100,7 +100,13 @@ def copied(batch: Batch) -> Batch:
 
 def read_row(batch: Batch, row: int) -> Any:
     """Copy one row: arrays, and numpy scalars where a row has no axis."""
-    return mapped(batch, lambda array: array[row].copy())
+    if type(batch) is np.ndarray:
+        return _row(batch, row)
+    return mapped(batch, lambda array: _row(array, row))
+
+
+def _row(array: Array, row: int) -> Any:
+    return array[row].copy() if array.ndim > 1 else array[row]
 
 
 def write_row(batch: Batch, row: int, value: Any) -> None:
@@ -113,6 +119,14 @@ def write_row(batch: Batch, row: int, value: Any) -> None:
     TypeError
         If its type can't be the array's without losing its kind.
     """
+    if (
+        type(batch) is np.ndarray
+        and type(value) is np.ndarray
+        and value.dtype == batch.dtype
+        and value.shape == batch.shape[1:]
+    ):  # the common case, as it has to be cheap
+        batch[row] = value
+        return
     _write(batch, slice(row, row + 1), value, lead=())
 
 

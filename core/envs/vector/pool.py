@@ -30,6 +30,7 @@ from isoscope.core.envs.vector.process import (
     NO_GUARD_STATUS,
     WorkerProcess,
     received,
+    telling,
 )
 from isoscope.core.envs.vector.worker import (
     FAILURE,
@@ -255,10 +256,9 @@ class WorkerPool:
     ) -> WorkerLostError:
         self._end(lost)
         words = "\n".join(one.last_words for one in lost if one.last_words)
-        line = one_line(words.splitlines()[-1]) if words else "none"
         self.lost = kind(
-            f"{what}; its last words: {line}; the other workers were closed, so make "
-            "the vector environment anew",
+            f"{what}; its last words: {one_line(telling(words))}; the other workers "
+            "were closed, so make the vector environment anew",
             workers=[one.number for one in lost],
             environments=[g for one in lost for g in one.rows],
             last_words=words,

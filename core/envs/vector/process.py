@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 NAME = "isoscope-vector-worker-"
 NO_GUARD_STATUS = 78  # a worker that found itself importing the script that makes it
-WORDS_KEPT = 4096  # bytes
+WORDS_KEPT = 16384  # bytes
 STACK_WAIT_S = 5.0
+STACK_FOLLOWS = "(most recent call first):"
 STACK_PAUSE_S = 0.1  # between its lines
 THREAD_VARIABLES = (
     THREADS_VARIABLE,
@@ -203,6 +204,22 @@ def _thread_variables(threads: int | None) -> Iterator[None]:
                     os.environ.pop(name, None)
                 else:
                     os.environ[name] = value
+
+
+def telling(words: str) -> str:
+    """Give the line of a worker's last words that says most.
+
+    Of a dump of Python's stack that is what it was about and its innermost place, which
+    comes first; otherwise it is the last line.
+    """
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    if not lines:
+        return "none"
+    dumps = [at for at, line in enumerate(lines) if line.endswith(STACK_FOLLOWS)]
+    if not dumps or dumps[-1] + 1 == len(lines):
+        return lines[-1]
+    about = [line for line in lines if line.startswith("Fatal Python error")][-1:]
+    return " ".join([*about, lines[dumps[-1] + 1]])
 
 
 def received(pipe: Connection) -> bytes | None:

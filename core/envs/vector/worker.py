@@ -137,9 +137,9 @@ def run_worker(pipe: Connection, words: Connection) -> None:
     """Serve until closed, or until the other end of the pipe is gone."""
     os.dup2(words.fileno(), 2)
     words.close()
-    faulthandler.enable(2)
+    faulthandler.enable(2, all_threads=False)
     if DUMP_SIGNAL is not None:
-        faulthandler.register(DUMP_SIGNAL, 2)
+        faulthandler.register(DUMP_SIGNAL, 2, all_threads=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent closes us
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
