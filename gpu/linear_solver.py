@@ -191,7 +191,7 @@ def solve_arrays(
     if pattern is None:
         operator = DenseOperator(entries)
     else:
-        operator = CsrOperator(pattern, entries)
+        operator = CsrOperator(pattern, entries, books)
     result = _solve(operator, right, None, options, books, timer)
     with timer.part("device_to_host"):
         solution, status, iterations, residual = (

@@ -97,7 +97,7 @@ class Ledger:
 
         The array is converted to ``dtype`` (None keeps its own) on the host, so what is
         booked is what crosses. On CUDA through page-locked memory, without blocking and
-        without a synchronisation.
+        without a synchronisation; more than ``PINNED_LIMIT_BYTES`` takes one.
 
         Raises
         ------
@@ -112,10 +112,9 @@ class Ledger:
             ) from error
         if dtype is not None:
             host = host.to(dtype)
-        with self.copying("h2d", _bytes(host), cause):
-            if device.type != "cuda":
-                return host.to(device)
-            if _bytes(host) > PINNED_LIMIT_BYTES:
+        large = _bytes(host) > PINNED_LIMIT_BYTES
+        with self.copying("h2d", _bytes(host), cause, syncs=int(large)):
+            if device.type != "cuda" or large:
                 return host.to(device)
             # Torch reuses page-locked memory, and no sooner than its copies are done.
             return host.pin_memory().to(device, non_blocking=True)
@@ -124,8 +123,8 @@ class Ledger:
         """Copy one tensor into another of the same shape, on any two devices.
 
         Within the simulator's device (and between two GPUs) it is booked as device to
-        device; between CUDA and the host by its direction, and to the host with the one
-        synchronisation that it takes.
+        device; between CUDA and the host by its direction, and with the one
+        synchronisation that such a plain copy takes.
 
         Raises
         ------
@@ -142,7 +141,7 @@ class Ledger:
         if came_from != goes_to:
             direction = "h2d" if goes_to == "cuda" else "d2h"
         with self.copying(
-            direction, _bytes(target), cause, syncs=int(direction == "d2h")
+            direction, _bytes(target), cause, syncs=int(direction != "d2d")
         ):
             target.copy_(source)
 

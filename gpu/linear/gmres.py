@@ -117,11 +117,10 @@ class _Triangle:
             column[k + 1] = c * below - s * above
         last = column[-1]
         pivot = torch.sqrt(last * last + h_next * h_next)
-        # Not ~(pivot <= negligible): NaN has to be kept, to be seen.
+        # Not pivot > negligible: NaN counts as usable, and is seen by who looks for it.
         usable = ~(pivot <= negligible)
         divisor = torch.where(usable, pivot, 1.0)
-        c = torch.where(usable, last / divisor, 1.0)
-        s = torch.where(usable, h_next / divisor, 0.0)
+        c, s = last / divisor, h_next / divisor
         column[-1] = divisor
         left = self._right[-1]
         self._right[-1] = c * left

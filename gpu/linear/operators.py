@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from isoscope.gpu.device import contract, precision_name
+from isoscope.gpu.device import PRECISIONS, contract
 from isoscope.gpu.errors import LinearSystemError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class DenseOperator:
                 "making dense matrices: the shape has to be [W, n, n], not "
                 f"{list(matrix.shape)}"
             )
-        precision_name(matrix.dtype)
+        check_dtype(matrix.dtype, "making dense matrices")
         rows = matrix.detach().permute(1, 2, 0)
         if rows.stride(2) != 1:
             # In this order of axes the copy is a plain transposition, which is quick.
@@ -155,7 +155,7 @@ class MatrixFreeOperator:
                 "making matrix-free operators: the diagonal's shape is "
                 f"{list(diagonal.shape)}, and the example's {list(example.shape)}"
             )
-        precision_name(example.dtype)
+        check_dtype(example.dtype, "making matrix-free operators")
         self._apply = apply
         self._apply_transposed = apply_transposed
         self._example = example.detach()
@@ -245,4 +245,12 @@ class MatrixFreeOperator:
         raise LinearSystemError(
             f"preconditioning a matrix-free operator: its block of {size} at {start} "
             "is not known; use Jacobi with a diagonal"
+        )
+
+
+def check_dtype(dtype: torch.dtype, doing: str) -> None:
+    """Refuse numbers of another precision than float32 and float64."""
+    if dtype not in PRECISIONS.values():
+        raise LinearSystemError(
+            f"{doing}: the numbers are {dtype}, not one of {', '.join(PRECISIONS)}"
         )

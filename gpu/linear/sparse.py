@@ -8,15 +8,22 @@ that worlds and rows are worked on at once, in an order that no batch size chang
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from isoscope.gpu.device import contract, precision_name
+from isoscope.gpu.device import contract
 from isoscope.gpu.errors import LinearSystemError
+from isoscope.gpu.linear.operators import check_dtype
+from isoscope.gpu.transfer import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Indices = NDArray[np.int64]
+PATTERN_CAUSE = "solver-pattern"
 _DOING = "making a sparse pattern"
 
 
@@ -38,6 +45,8 @@ class CsrPattern:
     """
 
     def __init__(self, row_offsets: object, columns: object) -> None:
+        # What operators of this pattern keep on their devices, to bring it there once.
+        self.held: dict[tuple[torch.device, str], torch.Tensor] = {}
         self.row_offsets = _integers(row_offsets, "row_offsets")
         self.columns = _integers(columns, "columns")
         offsets = self.row_offsets
@@ -131,6 +140,9 @@ class CsrOperator:
         Shared by all worlds.
     values
         float32 or float64, in the pattern's order; they are copied.
+    ledger
+        Books the pattern's way to the device, once for each device, as
+        ``"solver-pattern"``; None books it nowhere.
 
     Raises
     ------
@@ -138,21 +150,23 @@ class CsrOperator:
         For another shape or dtype.
     """
 
-    def __init__(self, pattern: CsrPattern, values: torch.Tensor) -> None:
+    def __init__(
+        self, pattern: CsrPattern, values: torch.Tensor, ledger: Ledger | None = None
+    ) -> None:
         if values.dim() != 2 or values.shape[1] != pattern.nnz or not values.shape[0]:
             raise LinearSystemError(
                 f"making sparse matrices: the values' shape has to be [W, "
                 f"{pattern.nnz}], not {list(values.shape)}"
             )
-        precision_name(values.dtype)
+        check_dtype(values.dtype, "making sparse matrices")
         self._pattern = pattern
+        self._ledger = ledger
         self._values = values.detach()
-        entries, columns = pattern.slots
         zero = self._values.new_zeros((1, values.shape[0]))
         # [entry, world], and one row of zeros for what is not in the pattern.
         self._padded = torch.cat((self._values.t(), zero))
-        self._columns = torch.from_numpy(columns.ravel()).to(values.device)
-        self._rows = self._gather(entries)
+        self._columns = self._index("columns", lambda: pattern.slots[1].ravel())
+        self._rows = self._gather("rows", lambda: pattern.slots[0])
 
     @property
     def worlds(self) -> int:
@@ -182,22 +196,40 @@ class CsrOperator:
     def transpose(self) -> CsrOperator:
         """Return the transposed matrices."""
         pattern, order = self._pattern.transposed
-        chosen = torch.from_numpy(order).to(self.device)
-        return CsrOperator(pattern, self._values.index_select(1, chosen))
+        chosen = self._index("transposed", lambda: order)
+        return CsrOperator(pattern, self._values.index_select(1, chosen), self._ledger)
 
     def diagonal(self) -> torch.Tensor:
         """Return the diagonals, ``[n, W]``; zero where the pattern has none."""
-        places = np.arange(self.size)
-        return self._gather(self._pattern.find(places, places))
+
+        def entries() -> Indices:
+            places = np.arange(self.size)
+            return self._pattern.find(places, places)
+
+        return self._gather("diagonal", entries)
 
     def block(self, start: int, size: int) -> torch.Tensor:
         """Return the diagonal blocks at ``start``, ``[size, size, W]``."""
-        rows, columns = np.mgrid[start : start + size, start : start + size]
-        return self._gather(self._pattern.find(rows, columns))
 
-    def _gather(self, entries: Indices) -> torch.Tensor:
-        chosen = torch.from_numpy(entries.ravel()).to(self.device)
-        return self._padded.index_select(0, chosen).view(*entries.shape, self.worlds)
+        def entries() -> Indices:
+            rows, columns = np.mgrid[start : start + size, start : start + size]
+            return self._pattern.find(rows, columns)
+
+        return self._gather(f"block {start} {size}", entries)
+
+    def _gather(self, name: str, entries: Callable[[], Indices]) -> torch.Tensor:
+        chosen = self._index(name, entries)
+        values = self._padded.index_select(0, chosen.flatten())
+        return values.view(*chosen.shape, self.worlds)
+
+    def _index(self, name: str, make: Callable[[], Indices]) -> torch.Tensor:
+        """Bring indices to the device, once for each pattern and device."""
+        held = self._pattern.held
+        key = (self.device, name)
+        if key not in held:
+            ledger = self._ledger or Ledger()
+            held[key] = ledger.to_device(make(), self.device, None, PATTERN_CAUSE)
+        return held[key]
 
 
 def _integers(values: object, name: str) -> Indices:

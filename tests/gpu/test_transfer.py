@@ -12,6 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isoscope.gpu import transfer
 from isoscope.gpu.errors import TransferError
 from isoscope.gpu.traffic import Traffic
 from isoscope.gpu.transfer import MAX_CAUSES, Ledger
@@ -52,6 +53,15 @@ def test_to_device_of_a_reversed_or_read_only_array() -> None:
     array = np.arange(3.0)[::-1]
     array.flags.writeable = False
     assert Ledger().to_device(array, CPU, None, "action").tolist() == [2.0, 1.0, 0.0]
+
+
+def test_large_copies_to_the_device_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "PINNED_LIMIT_BYTES", 8)
+    ledger = Ledger()
+    ledger.to_device([1.0, 2.0], CPU, torch.float32, "action")
+    assert ledger.totals().syncs == 0
+    ledger.to_device([1.0, 2.0], CPU, torch.float64, "action")
+    assert ledger.totals() == Traffic(h2d_bytes=24, h2d_copies=2, syncs=1)
 
 
 def test_copies_within_the_device() -> None:

@@ -19,6 +19,7 @@ from isoscope.gpu.linear_solver import (
     SolveStatus,
     solve,
 )
+from isoscope.gpu.transfer import Ledger
 from tests.gpu.linear.systems import badly_scaled, general, right_sides, spd
 
 SIZES = st.integers(1, 24)
@@ -204,6 +205,33 @@ def test_arguments_are_left_as_they_were() -> None:
         solve(DenseOperator(matrix), rhs, guess=guess, options=options)
     for tensor, copy in zip((matrix, rhs, guess), copies, strict=True):
         assert torch.equal(tensor, copy)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_cuda_answers_and_asks_as_a_cpu(method: Method, dtype: torch.dtype) -> None:
+    matrix, rhs = spd(64, 9, 1).to(dtype), right_sides(64, 9, 1).to(dtype)
+    options = SolveOptions(
+        method=method,
+        preconditioner=BlockJacobi((3, 6)),
+        check_every=100,
+        timing=True,
+    )
+    results, books = [], []
+    for device in ("cpu", "cuda"):
+        ledger = Ledger()
+        operator = DenseOperator(matrix.to(device))
+        result = solve(operator, rhs.to(device), options=options, ledger=ledger)
+        assert result.converged.all()
+        assert result.timing is not None
+        assert result.timing.iterations_s > 0
+        results.append(result.solution.cpu())
+        books.append(ledger.by_cause()["solver-status"])
+    close = 1e-3 if dtype == torch.float32 else 1e-8
+    assert torch.allclose(results[0], results[1], rtol=close, atol=close)
+    assert books[0] == books[1]
 
 
 def relative_residual(

@@ -23,6 +23,8 @@ from isoscope.gpu.linear_solver import (
     SolveOptions,
     solve,
 )
+from isoscope.gpu.traffic import Traffic
+from isoscope.gpu.transfer import Ledger
 from tests.gpu.linear.systems import general, generator, right_sides, spd
 
 Method = Literal["cg", "gmres"]
@@ -125,6 +127,25 @@ def test_values_that_do_not_fit_the_pattern() -> None:
             CsrOperator(pattern, torch.zeros(shape))
     with pytest.raises(LinearSystemError, match=r"has to be \[n, n\]"):
         CsrPattern.from_mask(np.ones((2, 3)))
+
+
+def test_a_pattern_goes_to_the_device_once() -> None:
+    pattern = CsrPattern.from_mask(np.eye(3))
+    values, rhs = torch.ones(2, 3, dtype=torch.float64), right_sides(2, 3, 0)
+    options = SolveOptions(preconditioner=BlockJacobi((1, 2)))
+    books = []
+    for _ in range(3):
+        ledger = Ledger()
+        operator = CsrOperator(pattern, values, ledger)
+        solve(operator, rhs, options=options, ledger=ledger)
+        solve(operator.transpose(), rhs, options=options, ledger=ledger)
+        books.append(ledger.by_cause())
+    assert "solver-pattern" not in books[1]
+    assert books[1] == books[2]
+    # Rows, columns and two blocks of both patterns, and the order of the transposed.
+    assert books[0]["solver-pattern"] == Traffic(
+        h2d_bytes=8 * (2 * (3 + 3 + 1 + 4) + 3), h2d_copies=9
+    )
 
 
 def test_a_pattern_without_entries() -> None:

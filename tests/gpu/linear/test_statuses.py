@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from isoscope.gpu.errors import DeviceError, LinearSystemError, TransferError
+from isoscope.gpu.errors import LinearSystemError, TransferError
 from isoscope.gpu.linear_solver import (
     DenseOperator,
     Jacobi,
@@ -218,7 +218,7 @@ def test_shapes_that_do_not_fit() -> None:
     for shape in ([3, 4], [3, 4, 5], [0, 2, 2], [2, 0, 0]):
         with pytest.raises(LinearSystemError, match=r"has to be \[W, n, n\]"):
             DenseOperator(torch.zeros(shape))
-    with pytest.raises(DeviceError, match=r"torch\.int64 is not one of"):
+    with pytest.raises(LinearSystemError, match=r"are torch\.int64, not one of"):
         DenseOperator(torch.zeros(1, 2, 2, dtype=torch.int64))
 
 
