@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from isoscope.gpu.model.tree import Tree
     from isoscope.gpu.scene.state import Layout
 
+    Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
 MAGIC = b"ISOSTATE"
 VERSION = 1
 MAX_HEADER_BYTES = 1 << 16
@@ -101,7 +103,7 @@ def encode(header: Header, state: bytes) -> bytes:
     return body + hashlib.sha256(body).digest()
 
 
-def decode(data: bytes, expected: Header, layout: Layout, scene: str) -> torch.Tensor:
+def decode(data: bytes, expected: Header, layout: Layout, scene: str) -> Bytes:
     """Read a state back, if it is whole and belongs here.
 
     Parameters
@@ -113,8 +115,8 @@ def decode(data: bytes, expected: Header, layout: Layout, scene: str) -> torch.T
 
     Returns
     -------
-    torch.Tensor
-        uint8 [total_bytes] on the host, shared with nobody.
+    ndarray
+        uint8 [total_bytes], shared with nobody; zero between the arrays.
 
     Raises
     ------
@@ -128,15 +130,17 @@ def decode(data: bytes, expected: Header, layout: Layout, scene: str) -> torch.T
         raise _refusal(scene, f"{type(data).__name__} are no bytes") from error
     header, state = _opened(whole, scene)
     _compare(header, expected, scene)
+    clean = np.zeros_like(state)
     for section in layout.sections:
         inside = state[section.start : section.end]
         if section.dtype is torch.bool and bool((inside > 1).any()):
             raise _refusal(scene, "it has a truth value that is neither 0 nor 1")
-    return torch.from_numpy(state)
+        clean[section.start : section.end] = inside
+    return clean
 
 
-def _opened(whole: bytes, scene: str) -> tuple[Header, np.ndarray]:
-    """Take the form apart: header and a writable copy of the state."""
+def _opened(whole: bytes, scene: str) -> tuple[Header, Bytes]:
+    """Take the form apart: the header and the state."""
     if whole[: len(MAGIC)] != MAGIC[: len(whole)] or not whole:
         raise _refusal(scene, "this is no snapshot of Isoscope's")
     if len(whole) < _PREFIX.size:
@@ -164,7 +168,7 @@ def _opened(whole: bytes, scene: str) -> tuple[Header, np.ndarray]:
         raise _refusal(scene, f"its header can't be read: {one_line(error)}") from error
     if header.state_bytes != state_bytes:
         raise _refusal(scene, "its header gives another length than its first line")
-    state = np.frombuffer(whole, np.uint8, state_bytes, state_start).copy()
+    state = np.frombuffer(whole, np.uint8, state_bytes, state_start)
     return header, state
 
 

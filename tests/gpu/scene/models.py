@@ -63,7 +63,7 @@ def crate(name: str = "Crate", height: float = 1.0) -> Actor:
     return Actor(name=name, links=(body,))
 
 
-def ball(height: float = 0.5) -> Actor:
+def ball(height: float = 0.3) -> Actor:
     body = Link(
         name="Body",
         position=(-1.0, 0.0, height),
