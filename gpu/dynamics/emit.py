@@ -80,7 +80,9 @@ class _Writer:
         return self.names[node.index]
 
     def statement(self, node: Expression) -> str:
-        tensors = node.op in TENSORS_ONLY
+        # of two numbers alone `where` would make the default precision
+        alone = node.op == "less" and all(a.op == "const" for a in node.arguments[2:])
+        tensors = node.op in TENSORS_ONLY or alone
         texts = [self.text(a, tensor=tensors) for a in node.arguments]
         return FORMS[node.op].format(*texts)
 

@@ -5,8 +5,9 @@ they compute; given expressions they record what they would compute, which `emit
 writes down as torch code. A node is made once (hash-consing), so equal subexpressions
 are one node. What a tree's structure makes zero or one disappears.
 
-Only identities that hold for every finite number are used, and none that reorders sums,
-so that a world's result depends on its own numbers alone.
+Only identities that change no bit of a finite result are used, and none that regroups
+sums or products. So code that leaves out a zero computes what code with it would, and a
+world's bits depend on its own numbers alone.
 """
 
 from __future__ import annotations
@@ -193,14 +194,6 @@ class Graph:
                 return b
             if a.value == -1.0:
                 return self.neg(b)
-            if b.op == "mul" and b.arguments[0].op == "const":
-                return self.mul(
-                    self.lift(a.value * b.arguments[0].value), b.arguments[1]
-                )
-            if b.op == "mul" and b.arguments[1].op == "const":
-                return self.mul(
-                    self.lift(a.value * b.arguments[1].value), b.arguments[0]
-                )
             if a.value < 0.0:
                 return self.neg(self.mul(self.lift(-a.value), b))
         if a.op == "neg" and b.op == "neg":

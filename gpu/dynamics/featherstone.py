@@ -263,7 +263,7 @@ def mass_matrix(
 
 
 def dof_parents(tree: Tree) -> list[int]:
-    """Return λ of the tree expanded to degrees of freedom, -1 for none (section 6.5)."""
+    """Return λ over degrees of freedom, -1 for none (section 6.5)."""
     parents: list[int] = []
     last: list[int] = []
     for link in tree.links:
@@ -334,8 +334,12 @@ def forward_dynamics(
     parents = dof_parents(tree)
     factors = factorize(parents, mass_matrix(tree, transforms, inertias, armature))
     right = [f - c for f, c in zip(force, bias, strict=True)]
+    falling = free_linear(tree)
+    for dof, axis in falling.items():
+        # armature has no weight
+        right[dof] = right[dof] - armature[dof] * gravity[axis]
     a = solve(parents, factors, right)
-    for dof, axis in free_linear(tree).items():
+    for dof, axis in falling.items():
         a[dof] = a[dof] + gravity[axis]
     return a
 
