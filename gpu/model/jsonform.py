@@ -35,7 +35,7 @@ def load_model(path: str | Path) -> Model:
         If it can't be read or is not a valid model; the place in the file is named as
         ``$.actors[0].links[2].mass``.
     """
-    return decode_model(read_file(path, "the model"), name=str(path))
+    return decode_model(read_file(path, "the model"), name=f"the model {path}")
 
 
 def decode_model(data: bytes | str, *, name: str = "the model") -> Model:
@@ -44,7 +44,7 @@ def decode_model(data: bytes | str, *, name: str = "the model") -> Model:
     Parameters
     ----------
     name
-        Of the file, for messages.
+        What it is, for messages: ``"the model hopper.json"``.
 
     Raises
     ------

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.gpu.model.spec import NO_TURN
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -96,8 +98,13 @@ def turned(q: Quaternion, v: Vector) -> Vector:
 def z_to(direction: Sequence[float]) -> Quaternion:
     """The shortest turn that takes z into a direction (not zero)."""
     dx, dy, dz = normalised(direction)
-    if dz < -1 + 1e-12:
-        return (1.0, 0.0, 0.0, 0.0)
-    # half of the angle between them: the quaternion of z x d and 1 + z·d, normalised
-    x, y, z, w = normalised([-dy, dx, 0.0, 1 + dz])
+    across = math.hypot(dx, dy)
+    if across == 0.0:
+        return NO_TURN if dz > 0 else (1.0, 0.0, 0.0, 0.0)
+    # the quaternion of z x d and 1 + z·d, normalised; below, 1 + dz is written as
+    # across²/(1 - dz) and all divided by across, so that nothing cancels
+    if dz > 0:
+        x, y, z, w = normalised([-dy, dx, 0.0, 1 + dz])
+    else:
+        x, y, z, w = normalised([-dy / across, dx / across, 0.0, across / (1 - dz)])
     return (x, y, z, w)
