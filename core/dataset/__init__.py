@@ -1,0 +1,1 @@
+"""From recordings to datasets: transitions, curation, validation, export."""
