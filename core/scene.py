@@ -97,6 +97,22 @@ class SceneRow:
     fields: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface:
+    """What a row looks like, in its own frame (translation and rotation of the row).
+
+    Attributes
+    ----------
+    vertices
+        float32 [n, 3], m.
+    faces
+        int32 [f, 3]: numbers of vertices, counter-clockwise seen from outside.
+    """
+
+    vertices: np.ndarray[Any, Any]
+    faces: np.ndarray[Any, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class StepReport:
     """How one native step went; arrays of the scene's kind, [W].
@@ -287,6 +303,14 @@ class Scene(Protocol):
         [W, dofs] (NaN where no drive has a position as its target). What touches:
         contacts_… [W, P, …] for P candidate points, of which those count where
         contacts_active is true; the row is A, contacts_actorB is the other's row.
+        """
+        ...
+
+    def surface(self, row: int) -> Surface | None:
+        """What a row looks like; None where nothing of it can be seen.
+
+        A plane is infinite; a square of it is given. An articulation is seen by its
+        links' rows.
         """
         ...
 

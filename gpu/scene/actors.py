@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.core.scene import SceneActor, SceneRow
+from msgspec import structs
+
+from isoscope.core.scene import SceneActor, SceneRow, Surface
+from isoscope.gpu.model.mesh import link_mesh, shape_mesh
+from isoscope.gpu.model.spec import NO_TURN, ORIGIN
 
 if TYPE_CHECKING:
     from isoscope.gpu.model.tree import Tree, TreeActor, TreeLink
@@ -99,6 +103,22 @@ def scene_rows(
         if shape.link < 0:
             add(shape.shape.name, False, True, STATIC_FIELDS, shape=shape.index)
     return tuple(rows)
+
+
+def row_surface(tree: Tree, row: SceneRow) -> Surface | None:
+    """What a row looks like in its own frame."""
+    if row.shape is not None:
+        shape = tree.shapes[row.shape].shape
+        placed = structs.replace(shape, position=ORIGIN, rotation=NO_TURN)
+        mesh = shape_mesh(placed)
+    elif row.link is not None:
+        found = link_mesh(tree, row.link)
+        if found is None:
+            return None
+        mesh = found
+    else:
+        return None
+    return Surface(mesh.vertices, mesh.faces)
 
 
 def position_drives(tree: Tree, actor: TreeActor) -> tuple[int, ...]:

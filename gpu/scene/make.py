@@ -9,6 +9,7 @@ from isoscope.gpu.contact.pairs import touching_pairs
 from isoscope.gpu.dynamics.dynamics import Dynamics
 from isoscope.gpu.integrators.semi_implicit import SemiImplicitEuler
 from isoscope.gpu.model.build import build_tree
+from isoscope.gpu.model.named import named_model
 from isoscope.gpu.model.spec import Model
 from isoscope.gpu.scene.errors import SceneError
 from isoscope.gpu.scene.machine import Machine
@@ -30,7 +31,7 @@ INTEGRATOR = "integrator"
 
 
 def make_scene(
-    model: Model | Tree,
+    model: Model | Tree | str,
     worlds: int = 1,
     device: str | torch.device = "auto",
     precision: Precision = "float32",
@@ -46,7 +47,7 @@ def make_scene(
     Parameters
     ----------
     model
-        A model, or its tree where that is at hand.
+        A model, its tree where that is at hand, or the name of one that ships.
     integrator
         ``"backward_euler"`` or ``"semi_implicit"``.
     name
@@ -60,6 +61,8 @@ def make_scene(
     SimulationError
         For a model, device, precision or setting that can't be had.
     """
+    if isinstance(model, str):
+        model = named_model(model)
     tree = build_tree(model) if isinstance(model, Model) else model
     chosen = integrator_settings(integrator)
     for key, value in (settings or {}).items():

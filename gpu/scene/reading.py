@@ -46,22 +46,25 @@ class Reader:
         """Forget what was computed of the last state."""
         self._kinematics = self._mean = self._report = None
 
-    def row(self, index: int, field: str) -> SceneRow:
-        """The row, if it has this field.
+    def row(self, index: int, what: str) -> SceneRow:
+        """The row of this number.
 
         Raises
         ------
         SceneError
-            If there is no such row, or it has no such field.
+            If there is none.
         """
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
-            raise SceneError(f"reading {field}: {index!r} is no row's number")
+            raise SceneError(f"reading {what}: {index!r} is no row's number")
         if not 0 <= index < len(self._rows):
             raise SceneError(
-                f"reading {field}: there is no row {index}; they are 0 to "
+                f"reading {what}: there is no row {index}; they are 0 to "
                 f"{len(self._rows) - 1}"
             )
-        row = self._rows[index]
+        return self._rows[index]
+
+    def _row_with(self, index: int, field: str) -> SceneRow:
+        row = self.row(index, field)
         if field not in row.fields:
             raise SceneError(
                 f"reading {field} of {row.name}: it has none; it has "
@@ -77,8 +80,14 @@ class Reader:
         state: StateBlock,
         parameters: Parameters,
     ) -> Array:
-        """A field of a row, [W, …]."""
-        row = self.row(index, field)
+        """A field of a row, [W, …].
+
+        Raises
+        ------
+        SceneError
+            If there is no such row, or it has no such field.
+        """
+        row = self._row_with(index, field)
         if row.shape is not None:
             return self._of_shape(row.shape, field, state)
         if field.startswith("contacts_"):

@@ -14,7 +14,12 @@ from isoscope.core.version import isoscope_version
 from isoscope.gpu.device import precision_name, resolve_device, resolve_dtype
 from isoscope.gpu.model.parameters import Parameters
 from isoscope.gpu.scene import snapshot_bytes
-from isoscope.gpu.scene.actors import drive_range, scene_actors, scene_rows
+from isoscope.gpu.scene.actors import (
+    drive_range,
+    row_surface,
+    scene_actors,
+    scene_rows,
+)
 from isoscope.gpu.scene.arrays import Intake, merge
 from isoscope.gpu.scene.callbacks import Callbacks
 from isoscope.gpu.scene.configuration import CAUSE as CONFIGURATION
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
         Precision,
         SceneActor,
         SceneRow,
+        Surface,
         Worlds,
     )
     from isoscope.gpu.model.tree import Tree, TreeActor
@@ -347,6 +353,10 @@ class SimulatedScene:
             return self._reader.read(
                 row, field, self.machine, self._state, self.parameters
             )
+
+    def surface(self, row: int) -> Surface | None:
+        """What a row looks like; None where nothing of it can be seen."""
+        return row_surface(self.tree, self._reader.row(row, "the surface"))
 
     def to_host(self, array: Array, cause: str) -> Host:
         """An owned NumPy copy."""

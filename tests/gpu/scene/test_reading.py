@@ -247,3 +247,19 @@ def test_two_that_touch_tell_opposite_forces() -> None:
     assert scene.read(0, "contacts_actorB").tolist() == [[1]]
     assert scene.read(1, "contacts_actorB").tolist() == [[0]]
     assert here["posA"][0, 0] - here["posB"][0, 0] == pytest.approx(0.01)
+
+
+def test_surfaces_are_in_the_rows_own_frame() -> None:
+    ground = Shape(name="Ground", type="plane", position=(0.0, 0.0, -3.0))
+    scene = scene_of(Model(name="seen", actors=(crate(), ball()), shapes=(ground,)))
+    box, sphere, plane = (scene.surface(row) for row in range(3))
+    assert box is not None
+    assert sphere is not None
+    assert plane is not None
+    np.testing.assert_allclose(np.ptp(box.vertices, 0), [0.2, 0.3, 0.2], rtol=1e-6)
+    np.testing.assert_allclose(abs(sphere.vertices).max(0), 0.1, rtol=1e-6)
+    assert (plane.vertices[:, 2] == 0).all()
+    assert scene.read(2, "translation").tolist() == [[0, 0, -3]]
+    assert box.faces.max() < len(box.vertices)
+    articulated = scene_of(cartpole())
+    assert [articulated.surface(row) for row in range(3)] == [None] * 3
