@@ -26,6 +26,7 @@ from isoscope.app.commands import (
     dump,
     info,
     launch,
+    repair,
 )
 from isoscope.core.errors import IsoscopeError, one_line
 
@@ -77,6 +78,7 @@ cli.command("audit")(audit.audit)
 cli.command("compare")(compare.compare)
 cli.add_typer(bench.cli, name="bench")
 cli.command("collect")(collect.collect)
+cli.command("repair")(repair.repair)
 cli.command("doctor")(doctor.doctor)
 
 

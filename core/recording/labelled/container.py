@@ -35,7 +35,7 @@ from isoscope.core.recording.labelled.forms import (
 from isoscope.core.recording.labelled.tables import POOL_NAMES, POOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from isoscope.core.recording.labelled.tables import Schema
@@ -233,11 +233,14 @@ class Container:
             self._reserve(DIRECTORY.itemsize * (len(entries) + DIRECTORY_ROWS))
             self._append("directory", np.array(entries, DIRECTORY))
 
-    def write_journal(self, waiting: Iterable[Waiting]) -> None:
-        """Write the rows that are in no block yet; replaces the journal before last."""
+    def write_journal(self, lengths: Sequence[int], waiting: Iterable[Waiting]) -> None:
+        """Write the tables' lengths and the rows that are in no block yet.
+
+        Replaces the journal before last.
+        """
         assert self._file is not None
         self._sequence += 1
-        content = pack_journal(self._sequence, waiting)
+        content = pack_journal(self._sequence, lengths, waiting)
         name = JOURNALS[self._sequence % len(JOURNALS)]
         length = self._length.get(name, 0)
         if len(content) > length:

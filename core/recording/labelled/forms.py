@@ -17,7 +17,7 @@ import numpy as np
 from isoscope.core.recording.labelled.records import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 VERSION = 1
 MARK = b"isoscope labelled recording "  # the file's first bytes, and the version
@@ -43,6 +43,7 @@ _FRAME = struct.Struct("<II")
 _JOURNAL = struct.Struct("<8sQQII")
 _JOURNAL_MARK = b"ISOJRNL1"
 MAX_JOURNAL = 1 << 31
+_JournalContent = tuple[list[int], list[tuple[int, int, bytes]]]
 
 _encoder = msgspec.json.Encoder(enc_hook=plain)
 
@@ -159,17 +160,37 @@ class Waiting:
     rows: bytes
 
 
-def pack_journal(sequence: int, waiting: Iterable[Waiting]) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The state of all tables at one moment.
+
+    Attributes
+    ----------
+    sequence
+        Counts up from 1.
+    lengths
+        Rows by table. Blocks may hold more by now, which the other tables lack.
+    waiting
+        The rows that are in no block.
+    """
+
+    sequence: int
+    lengths: list[int]
+    waiting: list[Waiting]
+
+
+def pack_journal(
+    sequence: int, lengths: Sequence[int], waiting: Iterable[Waiting]
+) -> bytes:
     """A journal: header and packed rows."""
-    content = zlib.compress(
-        msgspec.msgpack.encode([(w.table, w.first, w.rows) for w in waiting]), 1
-    )
+    rows = [(w.table, w.first, w.rows) for w in waiting]
+    content = zlib.compress(msgspec.msgpack.encode((list(lengths), rows)), 1)
     crc = zlib.crc32(content)
     return _JOURNAL.pack(_JOURNAL_MARK, sequence, len(content), crc, 0) + content
 
 
-def unpack_journal(content: bytes) -> tuple[int, list[Waiting]] | None:
-    """Sequence and rows of a journal; None if it isn't whole."""
+def unpack_journal(content: bytes) -> Journal | None:
+    """A journal, or None if it isn't whole."""
     if len(content) < _JOURNAL.size:
         return None
     mark, sequence, length, crc, _ = _JOURNAL.unpack_from(content)
@@ -177,12 +198,11 @@ def unpack_journal(content: bytes) -> tuple[int, list[Waiting]] | None:
     if mark != _JOURNAL_MARK or len(body) < length or zlib.crc32(body) != crc:
         return None
     try:
-        packer = zlib.decompressobj()
-        plain_bytes = packer.decompress(body, MAX_JOURNAL)
-        rows = msgspec.msgpack.decode(plain_bytes, type=list[tuple[int, int, bytes]])
+        plain_bytes = zlib.decompressobj().decompress(body, MAX_JOURNAL)
+        lengths, rows = msgspec.msgpack.decode(plain_bytes, type=_JournalContent)
     except (zlib.error, msgspec.MsgspecError, MemoryError):
         return None
-    return sequence, [Waiting(*row) for row in rows]
+    return Journal(sequence, lengths, [Waiting(*row) for row in rows])
 
 
 # -- pools --

@@ -108,7 +108,7 @@ class Frame:
     def commit(self, row: int) -> None:
         """Keep the vector as that of a row; -1, a refused one, clears it."""
         buffer = self._buffer
-        if row < 0 or not self._intake.accepts:
+        if row < 0 or self._intake.stopped:
             self.valid[...] = 0
             return
         with self._intake.lock:
@@ -162,10 +162,12 @@ class Ragged:
         """
         buffer = self.intake.buffers[self.elements]
         entries = np.asarray(values).reshape(-1, *self.field.shape)
-        if row < 0 or not self.intake.accepts:
+        if row < 0 or self.intake.stopped:
             return
         packed = np.zeros(len(entries), buffer.schema.dtype)
         packed["value"] = entries
         with self.intake.lock:
             self.intake.extend(self.elements, packed)
-            self.intake.add(self.rows, (row, len(buffer)))
+            rows = self.intake.buffers[self.rows]
+            rows.rows[rows.count] = (row, len(buffer))
+            self.intake.filled(rows)

@@ -46,6 +46,7 @@ class Batch:
 
     blocks: list[Block]
     waiting: list[Waiting]
+    lengths: list[int]
     blobs: list[bytes]
     definitions: bytes
     bytes: int
@@ -229,6 +230,7 @@ class Intake:
             batch = Batch(
                 self._sealed,
                 [copy for copy in copies if copy is not None],
+                [len(buffer) for buffer in self.buffers],
                 self._blobs,
                 bytes(self._definitions),
                 self.backlog,
@@ -243,8 +245,11 @@ class Intake:
         with self.lock:
             self.extend(self.tables[BLOBS.name], rows)
 
-    def take_blob_rows(self, *, all_rows: bool) -> tuple[list[Block], list[Waiting]]:
-        """The rows of the blobs' table that have to be written, and those that stay."""
+    def take_blob_rows(self, batch: Batch, *, all_rows: bool) -> list[Block]:
+        """The blocks to write, those of the blobs' table among them.
+
+        What of that table stays is added to the batch.
+        """
         buffer = self.buffers[self.tables[BLOBS.name]]
         with self.lock:
             if all_rows and buffer.count:
@@ -252,8 +257,11 @@ class Intake:
             mine = [b for b in self._sealed if b.table == buffer.table]
             self._sealed = [b for b in self._sealed if b.table != buffer.table]
             self.backlog -= sum(b.rows.nbytes for b in mine)
+            batch.lengths[buffer.table] = len(buffer)
             copy = buffer.waiting()
-            return mine, [] if copy is None else [copy]
+            if copy is not None:
+                batch.waiting.append(copy)
+            return mine + batch.blocks
 
     def written(self, batch: Batch) -> None:
         """Count a batch as written; takes rows again where there is room."""

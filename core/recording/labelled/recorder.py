@@ -204,9 +204,10 @@ class Recorder:
 
     def transition(self, transition: r.Transition, *frames: Frame) -> int:
         """Record a control step and the vectors of these frames; returns its number."""
-        row = self._add("transitions", transition)
-        for frame in frames:
-            frame.commit(row)
+        with self._intake.lock:
+            row = self._add("transitions", transition)
+            for frame in frames:
+                frame.commit(row)
         return row
 
     def reset(self, reset: r.Reset) -> int:

@@ -21,6 +21,7 @@ from isoscope.core.errors import ReadError, one_line
 from isoscope.core.recording.labelled.forms import (
     DIRECTORY,
     JOURNALS,
+    Journal,
     read_definitions,
     unpack_journal,
 )
@@ -67,6 +68,9 @@ class Table:
         Its blocks in order, and their first rows.
     tail, tail_first
         The rows that only the journal has, and the first one's number.
+    limit
+        What the journal says of its length: blocks that were written after it hold
+        rows that other tables lack.
     """
 
     id: int
@@ -77,6 +81,7 @@ class Table:
     tail: Array = field(default_factory=lambda: np.zeros(0))
     tail_first: int = 0
     broken: bool = False
+    limit: int | None = None
 
     @property
     def stored(self) -> int:
@@ -84,8 +89,9 @@ class Table:
         return self.blocks[-1].first + self.blocks[-1].count if self.blocks else 0
 
     def __len__(self) -> int:
-        """Rows."""
-        return max(self.stored, self.tail_first + len(self.tail))
+        """Rows that every other table goes with."""
+        rows = max(self.stored, self.tail_first + len(self.tail))
+        return rows if self.limit is None else min(rows, self.limit)
 
 
 class Store:
@@ -214,7 +220,7 @@ class Store:
         self._take_definitions()
         self._take_directory()
         if journal is not None:
-            self._take_journal(*journal)
+            self._take_journal(journal)
 
     def _take_definitions(self) -> None:
         dataset = self._fresh("definitions")
@@ -296,12 +302,12 @@ class Store:
             table.starts.pop()
             self._tell("a block whose values are missing", f"/directory {number}")
 
-    def _journal(self) -> tuple[int, Any] | None:
+    def _journal(self) -> Journal | None:
         """The younger of the two journals that are whole."""
         file = self._file()
         if JOURNALS[0] not in file:
             return None
-        best: tuple[int, Any] | None = None
+        best: Journal | None = None
         for _ in range(JOURNAL_TRIES):
             torn = False
             for name in JOURNALS:
@@ -311,19 +317,23 @@ class Store:
                 content = dataset[()].tobytes()
                 found = unpack_journal(content)
                 torn |= found is None and len(content) > 0
-                if found is not None and (best is None or found[0] > best[0]):
+                if found is not None and (
+                    best is None or found.sequence > best.sequence
+                ):
                     best = found
             if best is not None or not torn or self.writer is None:
                 break
         return best
 
-    def _take_journal(self, sequence: int, waiting: Any) -> None:
-        if sequence <= self._sequence:
+    def _take_journal(self, journal: Journal) -> None:
+        if journal.sequence <= self._sequence:
             return
-        self._sequence = sequence
+        self._sequence = journal.sequence
         for table in self.tables.values():
             table.tail, table.tail_first = table.tail[:0], table.stored
-        for rows in waiting:
+            known = table.id < len(journal.lengths)
+            table.limit = journal.lengths[table.id] if known else 0
+        for rows in journal.waiting:
             waits = self._by_id.get(rows.table)
             size = 0 if waits is None else waits.schema.dtype.itemsize
             if waits is None or not size or len(rows.rows) % size:
@@ -333,7 +343,7 @@ class Store:
             if rows.first > done:
                 self._tell("rows are missing before the journal", "/journal")
                 continue
-            skip = done - rows.first
+            skip = min(done - rows.first, len(rows.rows) // size)
             waits.tail = np.frombuffer(rows.rows, waits.schema.dtype)[skip:]
             waits.tail_first = done
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoscope.core.recording.labelled.container import Container
-    from isoscope.core.recording.labelled.forms import Waiting
 
 FLUSH_S = 0.4  # so that a kill in the middle of a flush loses less than a second, too
 PACK_BLOBS_FROM = 256  # bytes; smaller ones are kept as they are
@@ -58,7 +57,7 @@ class Writer:
         self._closing = False
         self._done = threading.Condition()
         self._asked, self._answered = 0, 0
-        self._rows_in_journal = -1
+        self._journaled: list[int] = []
         self.stopped = ""
         self.intake = Intake(limit_bytes, self._wake.set)
         self._thread = threading.Thread(
@@ -141,14 +140,13 @@ class Writer:
             container.add_definitions(batch.definitions)
         if batch.blobs:
             intake.stored(self._store(batch.blobs))
-        blocks, more = intake.take_blob_rows(all_rows=last)
-        blocks = blocks + batch.blocks
+        blocks = intake.take_blob_rows(batch, all_rows=last)
         if blocks:
             container.add_blocks((b.table, b.schema, b.first, b.rows) for b in blocks)
-        rows = sum(map(len, intake.buffers)) if last else _rows(batch.waiting + more)
-        if rows != self._rows_in_journal or blocks:
-            container.write_journal(batch.waiting + more)
-            self._rows_in_journal = rows
+        if blocks or batch.lengths != self._journaled:
+            # Last, and of one moment: whoever reads sees no table ahead of another.
+            container.write_journal(batch.lengths, batch.waiting)
+            self._journaled = batch.lengths
         intake.written(batch)
 
     def _store(self, blobs: list[bytes]) -> list[tuple[int, int, int, int]]:
@@ -188,10 +186,6 @@ class Writer:
             self._container.close()
         with suppress(Exception):
             self._tell(self.stopped)
-
-
-def _rows(waiting: list[Waiting]) -> int:
-    return sum(w.first + len(w.rows) for w in waiting)
 
 
 def _say(line: str) -> None:

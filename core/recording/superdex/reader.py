@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.core.errors import CancelledError, ReadError
 from isoscope.core.recording.cache import KeptIndex
+from isoscope.core.recording.labelled.forms import version_of
 from isoscope.core.recording.model import Recording
 from isoscope.core.recording.superdex import events as ev
 from isoscope.core.recording.superdex.columns import TooMuchError
@@ -30,7 +31,7 @@ MAX_LEADING = 1000
 
 def sniff(path: Path, head: bytes) -> bool:
     """Whether it is HDF5; what is inside is judged on opening, to say it well."""
-    return has_signature(head)
+    return has_signature(head) and version_of(head) is None
 
 
 def open_source(path: Path) -> EventSource:

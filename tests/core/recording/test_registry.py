@@ -18,6 +18,7 @@ DATA = Path(__file__).parents[2] / "data"
 # A file of each format.
 FILES = {
     "superdex-events": DATA / "recordings" / "post_callback.h5",
+    "isoscope-labelled": DATA / "labelled" / "shared_cartpole_2env.isoscope.h5",
     "superdex-state": DATA / "states" / "cartpole-1.0.1.json",
 }
 
