@@ -303,7 +303,7 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
             else None
             for part, rows in zip(wanted, self._parts(), strict=True)
         ]
-        answers = crew.ask(doing, requests)
+        answers = self._ask(crew, doing, requests)
         found = {
             g: value
             for part, answer in zip(wanted, answers, strict=True)
@@ -334,8 +334,10 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
                 f"{doing}: there are {len(values)} values and {self.num_envs} "
                 "environments; give one for each, or one that is no list"
             )
-        crew.ask(
-            doing, [("set_attr", (name, list(values[rows]))) for rows in self._parts()]
+        self._ask(
+            crew,
+            doing,
+            [("set_attr", (name, list(values[rows]))) for rows in self._parts()],
         )
 
     def worker_call(self, worker: int, function: Callable[..., Any], *args: Any) -> Any:
@@ -359,7 +361,7 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
             )
         requests: list[Request] = [None] * len(crew.workers)
         requests[worker] = ("run", (function, args))
-        return crew.ask(doing, requests)[worker]
+        return self._ask(crew, doing, requests)[worker]
 
     def render(self) -> tuple[Any, ...]:
         """Render every environment."""
@@ -424,14 +426,17 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
     def _asked(self, crew: Crew, doing: str, requests: Sequence[Request]) -> list[Any]:
         """Ask; until all have answered well, nothing is known of the environments."""
         self._in_doubt = True
+        answers = self._ask(crew, doing, requests)
+        self._in_doubt = False
+        return answers
+
+    def _ask(self, crew: Crew, doing: str, requests: Sequence[Request]) -> list[Any]:
         try:
-            answers = crew.ask(doing, requests)
+            return crew.ask(doing, requests)
         except BaseException:
             if crew.lost is not None:
                 self.close()
             raise
-        self._in_doubt = False
-        return answers
 
     def _check_can_step(self) -> None:
         if self._in_doubt:

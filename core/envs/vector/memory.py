@@ -7,18 +7,23 @@ of 64 bytes; both sides compute the same places from the same description.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from isoscope.core.envs.vector.errors import VectorEnvError
 from isoscope.core.envs.vector.layout import Batch, Tree, allocated, mapped
+from isoscope.core.errors import one_line
 
 Array = np.ndarray[Any, Any]
 ALIGNMENT = 64  # bytes, a line of the cache: workers don't write into each other's
 IDLE = -1
+SHARED = Path("/dev/shm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,9 @@ class Memory:
     terminated, truncated
         bool [N].
     at
-        int64 [P, 8], the first of each row: the lane that a worker is in, or -1. The
-        rest keeps workers off each other's line of the cache.
+        int64 [P, 8]. The first of each row is the lane that a worker is in, or -1; the
+        second is 1 when it can be asked where it is. The rest keeps workers off each
+        other's line of the cache.
     """
 
     actions: Batch
@@ -140,8 +146,34 @@ class Block(SharedMemory):
         return self.buf
 
 
+def new_block(size: int) -> Block:
+    """Make a block, with all of its memory set aside.
+
+    Raises
+    ------
+    VectorEnvError
+        If there is not as much shared memory.
+    """
+    block: Block | None = None
+    try:
+        block = Block(create=True, size=size)
+        place = SHARED / block.name
+        if place.exists():  # else the first to write where there is none left is killed
+            with place.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, size)
+    except OSError as error:
+        if block is not None:
+            block.close()
+            block.unlink()
+        raise VectorEnvError(
+            f"sharing memory with the workers: {size / 2**20:.1f} MiB can't be had "
+            f"({one_line(error)}); take fewer environments, or make {SHARED} larger"
+        ) from error
+    return block
+
+
 def own_memory(spec: MemorySpec) -> Memory:
     """Give the arrays in this process's own memory."""
     memory = Memory.over(spec, bytearray(spec.nbytes))
-    memory.at[:] = IDLE
+    memory.at[:, 0] = IDLE
     return memory

@@ -24,7 +24,7 @@ from isoscope.core.envs.vector.errors import (
     listed,
 )
 from isoscope.core.envs.vector.factories import EnvIndex, packed
-from isoscope.core.envs.vector.memory import IDLE, Block, Memory
+from isoscope.core.envs.vector.memory import IDLE, Block, Memory, new_block
 from isoscope.core.envs.vector.process import (
     GUARD,
     NO_GUARD_STATUS,
@@ -90,11 +90,11 @@ class WorkerPool:
         per_worker = len(factories) // count
         parts = [range(p * per_worker, (p + 1) * per_worker) for p in range(count)]
         pickled = [packed([factories[g] for g in rows]) for rows in parts]
-        self._block: Block | None = Block(create=True, size=spec.nbytes)
+        self._block: Block | None = new_block(spec.nbytes)
         self._linked = True
         try:
             self.memory = Memory.over(spec, self._block.bytes)
-            self.memory.at[:] = IDLE
+            self.memory.at[:, 0] = IDLE
             for number, rows in enumerate(parts):
                 self._start(number, rows, threads)
             setups = [
@@ -148,9 +148,13 @@ class WorkerPool:
         """Close every environment and end every worker."""
         if os.getpid() != self._owner or self._block is None:
             return []
+        before = [process for process in self._processes if process.gone]
         failures = [] if at_once else self._close_environments(timeout_s)
         for process in self._processes:
+            died = process.gone and process.owed and process not in before
             process.end(0.0 if process.owed or at_once else timeout_s)
+            if died:
+                failures.append(process.described(self._lane(process)))
         self._selector.close()
         self.memory = None
         block, self._block = self._block, None
@@ -191,19 +195,22 @@ class WorkerPool:
         deadline = None if self._timeout_s is None else _now() + self._timeout_s
         while any(process.owed for process in self._processes):
             left = TICK_S if deadline is None else min(TICK_S, deadline - _now())
-            events = self._selector.select(max(left, 0.0))
-            for key, _ in events:
+            answered = False
+            for key, _ in self._selector.select(max(left, 0.0)):
                 process: WorkerProcess = key.data
                 if key.fileobj is process.words:
                     self._hear(process)
-                elif not self._take(process, answers):
+                elif self._take(process, answers):
+                    answered = True
+                else:
                     self._lose(doing, process)
-            if not events:
-                for process in self._processes:
-                    if process.owed and process.has_ended():
-                        self._lose(doing, process)
-                if deadline is not None and _now() >= deadline:
-                    self._time_out(doing)
+            if answered:
+                continue
+            for process in self._processes:
+                if process.owed and process.has_ended() and not process.pipe.poll(0):
+                    self._lose(doing, process)
+            if deadline is not None and _now() >= deadline:
+                self._time_out(doing)
         if drop:
             return [None] * len(answers)
         for process in self._processes:
@@ -242,7 +249,9 @@ class WorkerPool:
         """End with the error of workers that don't answer; they are killed."""
         lost = [process for process in self._processes if process.owed]
         for process in lost:
-            process.ask_for_stack()
+            # before it has its handler, the signal would end it
+            if self.memory is not None and self.memory.at[process.number, 1]:
+                process.ask_for_stack()
         what = "; ".join(
             f"worker {one.number} ({listed(one.rows)}) gave no answer in "
             f"{self._timeout_s:g} s"
@@ -254,11 +263,12 @@ class WorkerPool:
     def _lost(
         self, kind: type[WorkerLostError], what: str, lost: list[WorkerProcess]
     ) -> WorkerLostError:
-        self._end(lost)
+        failures = self._end(lost)
+        also = f" ({'; '.join(failures)})" if failures else ""
         words = "\n".join(one.last_words for one in lost if one.last_words)
         self.lost = kind(
             f"{what}; its last words: {one_line(telling(words))}; the other workers "
-            "were closed, so make the vector environment anew",
+            f"were closed{also}, so make the vector environment anew",
             workers=[one.number for one in lost],
             environments=[g for one in lost for g in one.rows],
             last_words=words,
@@ -268,12 +278,13 @@ class WorkerPool:
     def _lane(self, process: WorkerProcess) -> int:
         return IDLE if self.memory is None else int(self.memory.at[process.number, 0])
 
-    def _end(self, lost: list[WorkerProcess], *, at_once: bool = False) -> None:
+    def _end(self, lost: list[WorkerProcess], *, at_once: bool = False) -> list[str]:
+        """End those that were lost, and close all others; gives what went wrong."""
         for process in lost:
             self._forget(process.pipe)
             self._forget(process.words)
             process.end(0.0)
-        self.close(at_once=at_once)
+        return self.close(at_once=at_once)
 
     def _close_environments(self, timeout_s: float) -> list[str]:
         """Ask the workers that are left to close theirs, and wait for that."""
@@ -287,15 +298,18 @@ class WorkerPool:
         answers: list[Any] = [None] * len(self._processes)
         deadline = _now() + timeout_s
         while any(process.owed and not process.gone for process in asked):
-            events = self._selector.select(max(min(TICK_S, deadline - _now()), 0.0))
-            for key, _ in events:
+            answered = False
+            left = max(min(TICK_S, deadline - _now()), 0.0)
+            for key, _ in self._selector.select(left):
                 process = key.data
                 if key.fileobj is process.words:
                     self._hear(process)
-                elif not self._take(process, answers):
+                elif self._take(process, answers):
+                    answered = True
+                else:
                     process.gone = True
                     self._forget(process.pipe)
-            if not events and _now() >= deadline:
+            if not answered and _now() >= deadline:
                 break
         return [
             f"worker {process.number}: {said}"

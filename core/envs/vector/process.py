@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.core.envs.vector.errors import VectorEnvError, listed
 from isoscope.core.envs.vector.worker import DUMP_SIGNAL, THREADS_VARIABLE, run_worker
+from isoscope.core.errors import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,9 +94,14 @@ class WorkerProcess:
         try:
             with _thread_variables(threads):
                 self.process.start()
-        except BaseException:
+        except BaseException as error:
             self.pipe.close()
             self.words.close()
+            if isinstance(error, (AssertionError, OSError)):
+                raise VectorEnvError(
+                    f"starting worker {number}: {one_line(error)}; take fewer workers, "
+                    "or none"
+                ) from error
             raise
         finally:
             # or the end of the process would not be seen here
@@ -138,8 +144,7 @@ class WorkerProcess:
 
     def ask_for_stack(self) -> None:
         """Make a hung worker write where it is to its standard error."""
-        # before it has its handler, the signal would end it
-        if DUMP_SIGNAL is None or not self.begun or self.process.pid is None:
+        if DUMP_SIGNAL is None or self.process.pid is None:
             return
         self.hear_all()
         with suppress(OSError):

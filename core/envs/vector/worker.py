@@ -164,6 +164,7 @@ def _serve(pipe: Connection) -> None:
     block = Block(setup.block)
     rows = slice(setup.indices[0].global_index, setup.indices[-1].global_index + 1)
     memory = Memory.over(setup.spec, block.bytes).lanes(setup.worker, rows)
+    memory.at[0, 1] = 1
     group: LaneGroup | None = None
     try:
         try:

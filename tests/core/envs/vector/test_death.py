@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
@@ -168,8 +169,36 @@ def test_an_environment_that_cannot_be_made(tmp_path: Path) -> None:
 def test_a_worker_killed_as_it_closes(tmp_path: Path) -> None:
     envs = HybridVectorEnv(bad(3, "kill", "close", tmp_path), workers=2)
     envs.reset()
+    with pytest.raises(VectorEnvError, match=r"worker 1 .*was ended by SIGKILL"):
+        envs.close()
     envs.close()
     assert closed(tmp_path) == {"probe", "0", "1"}
+
+
+def test_a_worker_killed_in_a_call(tmp_path: Path) -> None:
+    envs = HybridVectorEnv(bad(-1, "", "", tmp_path), workers=2)
+    with pytest.raises(WorkerDiedError, match=r"calling kill_me: worker 0"):
+        envs.worker_call(0, kill_me)
+    with pytest.raises(VectorEnvError, match="is closed"):
+        envs.reset()
+    assert closed(tmp_path) == {"probe", "2", "3"}
+
+
+def test_a_worker_that_hangs_while_it_writes(tmp_path: Path) -> None:
+    envs = HybridVectorEnv(bad(-1, "", "", tmp_path), workers=2)
+    cast("Any", envs._crew)._timeout_s = 1e-3
+    # what it writes is heard, and is no answer
+    with pytest.raises(WorkerTimeoutError, match="worker 0"):
+        envs.worker_call(0, write_for_ever)
+
+
+def test_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(VectorEnvError, match=r"sharing memory .*No space left"):
+        HybridVectorEnv([Counting] * 2, workers=1)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -211,6 +240,15 @@ def test_an_environment_that_raises(workers: int, when: str, tmp_path: Path) -> 
     assert envs.step(ZEROS)[0][:, 1].tolist() == [1.0] * 4
     envs.close()
     assert closed(tmp_path) == {"probe", "0", "1", "2", "3"}
+
+
+def kill_me(_: list[Any]) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def write_for_ever(_: list[Any]) -> None:
+    while True:
+        sys.stderr.write("still here\n")
 
 
 def mend(envs: list[Any], lane: int) -> None:
