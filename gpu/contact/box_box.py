@@ -22,6 +22,7 @@ from isoscope.gpu.contact.vectors import (
     safe_reciprocal,
     sign,
     to_frame,
+    to_world,
 )
 
 POINTS = 16
@@ -75,8 +76,7 @@ def _face(box: Posed, column: Tensor, towards: Tensor) -> _Face:
 
 
 def _entry(size: Tensor, mark: Tensor) -> Tensor:
-    x, y, z = torch.where(mark, size, 0.0).unbind(1)
-    return x + y + z
+    return torch.where(mark, size, 0.0).sum(1)
 
 
 def _by_faces(a: Posed, b: Posed, found: Separation) -> Candidates:
@@ -159,6 +159,5 @@ def _crossing(a: Posed, b: Posed, found: Separation) -> Tensor:
 def _edge_middle(box: Posed, column: Tensor, towards: Tensor) -> Tensor:
     """The middle of the edge along axis `column` that is furthest in a direction."""
     facing = to_frame(box.matrix, towards)
-    x, y, z = torch.where(column, 0.0, sign(facing) * box.size).unsqueeze(1).unbind(2)
-    one, two, three = box.matrix.unbind(2)
-    return box.center + one * x + two * y + three * z
+    corner = torch.where(column, 0.0, sign(facing) * box.size)
+    return box.center + to_world(box.matrix, corner)

@@ -70,15 +70,16 @@ def separate(a: Posed, b: Posed) -> Separation:
     scale = torch.minimum(a.size.amin(1), b.size.amin(1)) * FACE_PREFERENCE
     ranked = torch.cat((faces_a, faces_b - scale.unsqueeze(1)), 1)
     face = first_largest(ranked)
-    face_distance = total(torch.where(face, torch.cat((faces_a, faces_b), 1), 0.0), 1)
+    # a sum with one term that is not zero has no order
+    face_distance = torch.where(face, torch.cat((faces_a, faces_b), 1), 0.0).sum(1)
 
     gaps, sines = _edges(cosines, spread, on_a, a.size, b.size)
     chosen = first_largest(gaps.flatten(1, 2))
-    edge_distance = total(torch.where(chosen, gaps.flatten(1, 2), 0.0), 1)
+    edge_distance = torch.where(chosen, gaps.flatten(1, 2), 0.0).sum(1)
     grid = chosen.reshape(gaps.shape)
     edge_a, edge_b = grid.any(2), grid.any(1)
     normal = cross(picked(a.matrix, edge_a), picked(b.matrix, edge_b))
-    sine = total(torch.where(chosen, sines.flatten(1, 2), 0.0), 1)
+    sine = torch.where(chosen, sines.flatten(1, 2), 0.0).sum(1)
     normal = along(normal, 1.0 / torch.where(sine > 0, sine, 1.0))
     normal = along(normal, sign(dot(normal, offset)))
     flat = torch.where(
@@ -104,21 +105,13 @@ def separate(a: Posed, b: Posed) -> Separation:
 
 def picked(matrix: Tensor, column: Tensor) -> Tensor:
     """Take the marked column of matrices [n, 3, 3, W], marks [n, 3, W]."""
-    return total(torch.where(column.unsqueeze(1), matrix, 0.0), 2)
+    return torch.where(column.unsqueeze(1), matrix, 0.0).sum(2)
 
 
 def first_largest(values: Tensor) -> Tensor:
     """Mark the largest along axis 1, the first of equals."""
-    marks: list[Tensor] = []
-    taken: Tensor | None = None
-    largest = values.amax(1)
-    for value in values.unbind(1):
-        mark = value == largest
-        if taken is not None:
-            mark = mark & ~taken
-        taken = mark if taken is None else taken | mark
-        marks.append(mark)
-    return torch.stack(marks, 1)
+    largest = values == values.amax(1, keepdim=True)
+    return largest & (torch.cumsum(largest, 1) == 1)
 
 
 def _edges(

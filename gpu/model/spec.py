@@ -185,21 +185,26 @@ class Actor(_Part, frozen=True, kw_only=True):
 
 
 class Contact(_Part, frozen=True, kw_only=True):
-    """The law of contact, one for the whole model.
+    """The law of contact, one for the whole model (`isoscope.gpu.contact.law`).
+
+    The defaults suit bodies of 0.1 to 10 kg: 1 kg rests 0.5 mm deep, what arrives at
+    0.3 m/s leaves with 70 % of it, bouncing at rest fades by 1/e in 0.1 s, and what
+    sticks under half of the friction it could have creeps at 6 mm/s. A smaller slip
+    speed needs smaller steps, unless they are implicit.
 
     Attributes
     ----------
     stiffness
-        Normal force per depth [N/m].
+        Normal force per depth, of a pair of shapes however many points touch [N/m].
     damping
         Of the approaching speed, per depth (Hunt and Crossley) [s/m].
     slip_speed_m_s
         Below it friction is viscous instead of Coulomb's [m/s].
     """
 
-    stiffness: float = 1e4
-    damping: float = 1.0
-    slip_speed_m_s: float = 1e-3
+    stiffness: float = 2e4
+    damping: float = 2.0
+    slip_speed_m_s: float = 1e-2
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
