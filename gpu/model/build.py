@@ -62,9 +62,8 @@ def build_tree(model: Model) -> Tree:
             )
         )
         drives.extend(_tree_drives(actor, links[first:], len(drives)))
-    shapes.extend(
-        TreeShape(len(shapes) + i, -1, shape) for i, shape in enumerate(model.shapes)
-    )
+    for shape in model.shapes:
+        shapes.append(TreeShape(len(shapes), -1, shape))
     tree = Tree(
         model=model,
         links=tuple(links),

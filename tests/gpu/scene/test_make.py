@@ -7,9 +7,17 @@ import pytest
 
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.scene import Scene
+from isoscope.gpu.model.build import build_tree
 from isoscope.gpu.model.named import model_names
+from isoscope.gpu.model.spec import Model, Shape
 from isoscope.gpu.scene.make import make_scene
-from tests.gpu.scene.models import H, bits, cartpole, scatter, scene_of
+from tests.gpu.scene.models import H, ball, bits, cartpole, scatter, scene_of
+
+
+def test_shapes_of_the_world_are_numbered_one_by_one() -> None:
+    planes = tuple(Shape(name=name, type="plane") for name in ("floor", "wall", "lid"))
+    tree = build_tree(Model(name="walls", actors=(ball(),), shapes=planes))
+    assert [shape.index for shape in tree.shapes] == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("name", model_names())
