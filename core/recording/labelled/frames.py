@@ -63,13 +63,10 @@ class Frame:
         self._sizes = sizes
         kind = np.dtype(dtype)
         pool_of(kind)
-        schema = Schema(
-            f"frame{len(intake.buffers)}",
-            (
-                Column("row", "<i8", (), ""),
-                Column("values", kind.str, (ends[-1],)),
-                Column("valid", "|u1", (len(sizes),), ""),
-            ),
+        columns = (
+            Column("row", "<i8", (), ""),
+            Column("values", kind.str, (ends[-1],)),
+            Column("valid", "|u1", (len(sizes),), ""),
         )
         about = {
             "over": over,
@@ -77,7 +74,9 @@ class Frame:
             "fields": [msgspec.structs.asdict(f) for f in self.fields],
         }
         self._intake = intake
-        table = intake.add_table(schema, {"frame": about})
+        with intake.lock:  # the name is the number of the table
+            schema = Schema(f"frame{len(intake.buffers)}", columns)
+            table = intake.add_table(schema, {"frame": about})
         self._buffer: Buffer = intake.buffers[table]
         self._next()
 
@@ -133,23 +132,20 @@ class Ragged:
         """Add its two tables."""
         kind = np.dtype(dtype)
         pool_of(kind)
-        number = len(intake.buffers)
-        elements = intake.add_table(
-            Schema(f"elements{number}", (Column("value", kind.str, field.shape),))
-        )
+        value = Column("value", kind.str, field.shape)
+        ends = (Column("row", "<i8", (), ""), Column("end", "<i8", (), ""))
         about = {
             "over": over,
             "scene": scene,
             "field": msgspec.structs.asdict(field),
-            "elements": elements,
         }
-        rows = intake.add_table(
-            Schema(
-                f"ragged{number}",
-                (Column("row", "<i8", (), ""), Column("end", "<i8", (), "")),
-            ),
-            {"ragged": about},
-        )
+        with intake.lock:
+            number = len(intake.buffers)
+            elements = intake.add_table(Schema(f"elements{number}", (value,)))
+            rows = intake.add_table(
+                Schema(f"ragged{number}", ends),
+                {"ragged": {**about, "elements": elements}},
+            )
         return cls(intake, field, rows, elements)
 
     def put(self, row: int, values: Any) -> None:
