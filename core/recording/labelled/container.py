@@ -27,6 +27,7 @@ from isoscope.core.recording.labelled.forms import (
     JOURNALS,
     USER_BLOCK,
     Waiting,
+    entry,
     first_bytes,
     pack_chunks,
     pack_journal,
@@ -210,7 +211,7 @@ class Container:
     ) -> None:
         """Write blocks: table, its schema, its first row's number, the rows."""
         assert self._file is not None
-        entries: list[tuple[int, int, int, int, int]] = []
+        entries: list[tuple[int, ...]] = []
         touched: set[str] = set()
         for table, schema, first, rows in blocks:
             for pool, flat in schema.streams(rows):
@@ -225,7 +226,7 @@ class Container:
                 self._length[pool] = at + step * len(chunks)
                 touched.add(pool)
                 place = POOL_NAMES.index(pool)
-                entries.append((table, place, first, len(rows), at))
+                entries.append(entry(table, place, first, len(rows), at))
         for pool in touched:
             self._file[f"pools/{pool}"].flush()
         if entries:

@@ -35,8 +35,11 @@ DIRECTORY = np.dtype(
         ("first", "<u8"),
         ("count", "<u8"),
         ("at", "<u8"),
+        ("crc", "<u4"),
+        ("unused", "<u4"),
     ]
 )
+_ENTRY = struct.Struct("<IIQQQ")
 _SUPERBLOCK = struct.Struct("<8sBBBBQQQQ")
 HEAD_BYTES = USER_BLOCK + _SUPERBLOCK.size
 _FRAME = struct.Struct("<II")
@@ -146,6 +149,17 @@ def read_definitions(content: bytes) -> tuple[list[dict[str, Any]], int]:
         out.append(found)
         at += _FRAME.size + length
     return out, at
+
+
+# -- the directory --
+
+
+def entry(
+    table: int, pool: int, first: int, count: int, at: int
+) -> tuple[int, int, int, int, int, int, int]:
+    """An entry of the directory, with the CRC-32 of its other numbers."""
+    crc = zlib.crc32(_ENTRY.pack(table, pool, first, count, at))
+    return table, pool, first, count, at, crc, 0
 
 
 # -- the journal --

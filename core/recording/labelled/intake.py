@@ -239,8 +239,8 @@ class Intake:
             self._definitions = bytearray()
             return batch
 
-    def stored(self, places: list[tuple[int, int, int, int]]) -> None:
-        """Note where blobs lie in the file: at, stored, length, packed."""
+    def stored(self, places: list[tuple[int, ...]]) -> None:
+        """Note where blobs lie in the file: a row of their table each."""
         rows = np.array(places, BLOBS.dtype)
         with self.lock:
             self.extend(self.tables[BLOBS.name], rows)

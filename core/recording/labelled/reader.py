@@ -23,6 +23,7 @@ from isoscope.core.recording.writers import find_writer
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isoscope.core.recording.labelled.labelled import Actor as Told
     from isoscope.core.recording.labelled.labelled import Key
     from isoscope.core.recording.source import Cancel, Progress
     from isoscope.core.recording.tracks import AnyTrack, Array
@@ -221,13 +222,20 @@ class LabelledSource:
                 static=info.static,
                 created_native=info.created_row,
                 destroyed_native=self.labelled.destroyed.get(number),
-                reference=self.labelled.reference(told),
+                reference=self._reference(told),
             )
             for key, track in self.labelled.fields.items():
                 if key.over == "native" and key.actor == number:
                     actor.fields.tracks[_shown(key)] = track
             out.append(actor)
         return out
+
+    def _reference(self, told: Told) -> dict[str, Array]:
+        try:
+            return self.labelled.reference(told)
+        except (ReadError, ValueError, TypeError) as error:
+            self.store.problems.append((f"{told.info.name}: {error}", "/blobs"))
+            return {}
 
     def _take_actors(self) -> None:
         """Add actors and fields that have turned up since."""

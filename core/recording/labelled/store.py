@@ -22,6 +22,7 @@ from isoscope.core.recording.labelled.forms import (
     DIRECTORY,
     JOURNALS,
     Journal,
+    entry,
     read_definitions,
     unpack_journal,
 )
@@ -275,12 +276,15 @@ class Store:
         for pool, length in lengths.items():
             if length * np.dtype(POOLS[pool]).itemsize > self._size * MAX_RATIO + 65536:
                 raise OSError("it claims more values than a file of its size can hold")
-        for entry in entries.tolist():
-            self._add_entry(entry, lengths)
+        for found in entries.tolist():
+            self._add_entry(found, lengths)
 
-    def _add_entry(self, entry: tuple[int, ...], lengths: dict[str, int]) -> None:
-        number, place, first, count, at = entry
+    def _add_entry(self, found: tuple[int, ...], lengths: dict[str, int]) -> None:
+        number, place, first, count, at = found[:5]
         table = self._by_id.get(number)
+        if entry(number, place, first, count, at) != found:
+            self._tell("an entry whose checksum is wrong", "/directory")
+            return
         if table is None or place >= len(POOL_NAMES):
             self._tell("a block of an unknown table", "/directory")
             return
@@ -458,15 +462,19 @@ class Store:
         with self.lock:
             if not 0 <= number < len(self.tables["blobs"]):
                 return None
-            at, stored, length, packed = (
+            at, stored, length, packed, crc = (
                 int(self.read("blobs", name, number, number + 1)[0])
-                for name in ("at", "stored", "length", "packed")
+                for name in ("at", "stored", "length", "packed", "crc")
             )
+            if at < 0:
+                return None
             try:
                 dataset = self._fresh("blobs")
                 if not 0 <= at <= at + stored <= dataset.shape[0] or length > MAX_BLOB:
                     raise OSError("a blob that lies outside of the file")
                 content: bytes = dataset[at : at + stored].tobytes()
+                if zlib.crc32(content) != crc:
+                    raise OSError("a blob whose checksum is wrong")
                 if packed:
                     content = zlib.decompressobj().decompress(content, length + 1)
             except (*H5_ERRORS, zlib.error) as error:

@@ -356,6 +356,7 @@ BLOBS = Schema(
         _number("stored", _I8),
         _number("length", _I8),
         _number("packed", _I4),
+        _number("crc", _I8),
     ),
 )
 FIXED = (

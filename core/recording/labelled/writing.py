@@ -149,7 +149,7 @@ class Writer:
             self._journaled = batch.lengths
         intake.written(batch)
 
-    def _store(self, blobs: list[bytes]) -> list[tuple[int, int, int, int]]:
+    def _store(self, blobs: list[bytes]) -> list[tuple[int, ...]]:
         """Write blobs end to end, packed where that helps; returns their places."""
         parts: list[bytes] = []
         packed: list[int] = []
@@ -159,9 +159,9 @@ class Writer:
             parts.append(small if helps else blob)
             packed.append(int(helps))
         at = self._container.add_blobs(b"".join(parts))
-        places = []
+        places: list[tuple[int, ...]] = []
         for part, blob, how in zip(parts, blobs, packed, strict=True):
-            places.append((at, len(part), len(blob), how))
+            places.append((at, len(part), len(blob), how, zlib.crc32(part)))
             at += len(part)
         return places
 
