@@ -13,10 +13,9 @@ from frame λ(i) to frame i, S_i the joint's motion subspace.
 ===================== ==========================================================
 
 A free joint's linear velocity is given in the world's axes, so its S depends on q. Free
-joints are roots. There the laws do not change with the root's constant velocity, nor,
-but for gravity itself, in a frame that falls: velocities are taken relative to the
-root's linear one, and gravity is added to the acceleration at the end. A falling body's
-acceleration is then gravity exactly.
+joints are roots, and in a frame that falls with them the laws have no gravity: it is
+added to the root's acceleration at the end. A falling body's acceleration is then
+gravity exactly.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from isoscope.gpu.dynamics.algebra import (
     add,
     axis_rotation,
     constant_rotation,
+    cross,
     exponential,
     normalized,
     product,
@@ -149,6 +149,10 @@ def inverse_dynamics(
 ) -> list[Scalar]:
     """Return the generalised force that gives acceleration a (table 5.1).
 
+    Each link's equation is written in the frame that moves on with its origin's
+    velocity, as Luh, Walker and Paul do (1980, J. Dyn. Sys. Meas. Control 102): linear
+    velocities, which change nothing, then need not be known.
+
     Parameters
     ----------
     gravity
@@ -164,35 +168,39 @@ def inverse_dynamics(
     list of scalars
         nv, without armature.
     """
-    velocity: list[Spatial] = []
-    force: list[Spatial] = []
     columns = [
         subspace(link, x) for link, x in zip(tree.links, transforms, strict=True)
     ]
+    turning: list[Vector] = []
     acceleration: list[Spatial] = []
+    force: list[Spatial] = []
     for i, link in enumerate(tree.links):
         x, inertia = transforms[i], inertias[i]
-        rates = list(v)
-        if link.joint == "free":
-            # the origin's own constant velocity changes nothing
-            rates[link.velocity_start : link.velocity_start + 3] = ZERO
-        own = joint_motion(link, columns[i], rates)
-        drift = AT_REST
+        own = joint_motion(link, columns[i], v)
         if link.parent >= 0:
-            carried = x.motion(velocity[link.parent])
             before = acceleration[link.parent]
-            speed = carried + own
-            drift = speed.cross_motion(own)
+            spin = turning[link.parent]
+            carried = turn(x.rotation, spin)
+            # the centripetal acceleration of this origin, as a point of the parent
+            inward = cross(spin, cross(spin, x.displacement))
+            before = Spatial(before.angular, add(before.linear, inward))
+            speed = add(carried, own.angular)
+            # the joint's axis turns with the parent: once in its angular velocity,
+            # twice (Coriolis) in its linear one
+            drift = Spatial(
+                cross(carried, own.angular), scale(2.0, cross(carried, own.linear))
+            )
+            total = x.motion(before) + drift
         else:
             fall = ZERO if _falls(tree, link) else gravity
-            before = Spatial(ZERO, sub(ZERO, fall))
-            speed = own
-        total = x.motion(before) + drift
+            speed = own.angular
+            total = x.motion(Spatial(ZERO, sub(ZERO, fall)))
         if a is not None:
             total = total + joint_motion(link, columns[i], a)
-        velocity.append(speed)
+        turning.append(speed)
         acceleration.append(total)
-        net = inertia.times(total) + speed.cross_force(inertia.times(speed))
+        spinning = Spatial(speed, ZERO)
+        net = inertia.times(total) + spinning.cross_force(inertia.times(spinning))
         force.append(net if wrenches is None else net - wrenches[i])
     result: list[Scalar] = [0.0] * tree.nv
     for link in reversed(tree.links):
