@@ -103,6 +103,8 @@ def test_a_tolerance_that_rounding_forbids_stops(method: Method) -> None:
     result = solve(DenseOperator(matrix), rhs, options=options)
     assert result.status.tolist() == [SolveStatus.STOPPED] * 3
     assert (result.relative_residual < 1e-13).all()
+    # It is seen before the cap, which is 80 here.
+    assert (result.iterations < 40).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -120,6 +122,14 @@ def test_a_singular_matrix_breaks_down(method: Method) -> None:
         SolveStatus.CONVERGED,
     ]
     assert torch.isfinite(result.solution).all()
+
+
+def test_gmres_takes_no_step_along_what_the_matrix_ignores() -> None:
+    matrix = torch.tensor([[[1.0, 0.0], [0.0, 0.0]]], dtype=torch.float64)
+    result = solve(DenseOperator(matrix), torch.ones(1, 2, dtype=torch.float64))
+    assert result.status.tolist() == [SolveStatus.BREAKDOWN]
+    assert result.solution[0].tolist() == pytest.approx([1.0, 1.0])
+    assert result.relative_residual[0].item() == pytest.approx(0.5**0.5)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -162,6 +172,19 @@ def test_cg_diverges_on_a_matrix_that_is_not_symmetric() -> None:
     assert solve(DenseOperator(matrix), rhs).converged.all()
 
 
+def test_what_diverged_is_left_alone_while_others_go_on() -> None:
+    # Another product with the residual that this ends with would overflow.
+    turn = 1e300 * torch.tensor([[1e-12, 1.0], [-1.0, 1e-12]], dtype=torch.float64)
+    sick, well = torch.block_diag(turn, turn), spd(1, 4, 1)[0]
+    rhs = torch.ones(2, 4, dtype=torch.float64)
+    options = SolveOptions(method="cg")
+    alone = solve(DenseOperator(sick[None]), rhs[:1], options=options)
+    both = solve(DenseOperator(torch.stack((sick, well))), rhs, options=options)
+    assert alone.status.tolist() == [SolveStatus.DIVERGED]
+    assert both.status.tolist() == [SolveStatus.DIVERGED, SolveStatus.CONVERGED]
+    assert torch.equal(both.solution[:1], alone.solution)
+
+
 def test_cg_never_takes_a_wrong_answer_for_one() -> None:
     matrix, rhs = general(50, 6, 3), right_sides(50, 6, 3)
     result = solve(DenseOperator(matrix), rhs, options=SolveOptions(method="cg"))
@@ -190,6 +213,14 @@ def test_overflow_on_the_way_is_not_finite() -> None:
     result = solve(DenseOperator(matrix), rhs, options=SolveOptions(method="gmres"))
     assert result.status.tolist() == [SolveStatus.NOT_FINITE]
     assert torch.isfinite(result.solution).all()
+
+
+def test_overflow_of_the_curvature_is_not_finite() -> None:
+    matrix = 3e38 * torch.eye(4).unsqueeze(0)
+    rhs = torch.full((1, 4), 0.9)
+    result = solve(DenseOperator(matrix), rhs, options=SolveOptions(method="cg"))
+    assert result.status.tolist() == [SolveStatus.NOT_FINITE]
+    assert result.iterations.tolist() == [0]
 
 
 def test_counts_by_kind() -> None:
