@@ -188,7 +188,7 @@ class SimulatedScene:
         merge(draft.v[v], new_v, mask)
         row = self._layout.moving.index(actor)
         merge(draft.doubtful[row], ~draft.finite(q, v), mask)
-        self._commit(end, "state")
+        self._commit(end)
 
     # -- control input ---------------------------------------------------------------
 
@@ -276,14 +276,13 @@ class SimulatedScene:
             self._reader.changed()
         else:
             captured = StateBlock(self._layout, kept)
-            for target, old, new in zip(
-                self._draft.arrays(),
-                self._state.arrays(),
-                captured.arrays(),
-                strict=True,
-            ):
-                target.copy_(torch.where(mask, new, old))
-            self._commit(self._layout.total_bytes, "restore")
+            blocks = (self._draft, self._state, captured)
+            with self.ledger.copying("d2d", len(kept), "restore"):
+                for target, old, new in zip(
+                    *(block.arrays() for block in blocks), strict=True
+                ):
+                    torch.where(mask, new, old, out=target)
+                self._commit(len(kept))
         if release_immediately:
             self._snapshots.release(handle)
 
@@ -389,7 +388,7 @@ class SimulatedScene:
             stepped = self._stepper.advance(
                 self.machine, self._state, self._draft, h_s, self.parameters, mask
             )
-            self._commit(self._layout.step_bytes, "step")
+            self._commit(self._layout.step_bytes)
         self.last_report = StepReport(
             h_s=h_s,
             status=stepped.status,
@@ -399,11 +398,12 @@ class SimulatedScene:
         )
         return self.last_report
 
-    def _commit(self, length: int, cause: str) -> None:
-        """Make the draft's first bytes the state's, by one copy."""
-        self.ledger.copy(
-            self._state.storage[:length], self._draft.storage[:length], cause
-        )
+    def _commit(self, length: int) -> None:
+        """Make the draft's first bytes the state's, by one copy.
+
+        It is how results are written, within the device: no copy for the ledger.
+        """
+        self._state.storage[:length].copy_(self._draft.storage[:length])
         self._reader.changed()
 
     def _set(

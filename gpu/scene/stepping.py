@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from isoscope.gpu.dynamics.joint_forces import Control
-from isoscope.gpu.integrators.base import CONVERGED, DIVERGED, StepOutcome
+from isoscope.gpu.integrators.base import CONVERGED, StepOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,8 +86,8 @@ class Stepper:
         elif state.storage.device.type == "cpu":
             stepped = self._some(machine, state, draft, h_s, parameters, chosen)
         else:
-            stepped = self._all(machine, state, draft, h_s, parameters)
-            _keep_others(state, draft, stepped, chosen)
+            everyone = self._all(machine, state, draft, h_s, parameters)
+            stepped = _without_others(state, draft, everyone, chosen)
         _finish(state, draft, stepped, h_s, chosen)
         return stepped
 
@@ -125,11 +125,7 @@ class Stepper:
             outcome = _step(machine, self._inputs(state), h_s, parameters)
             draft.q.copy_(outcome.q)
             draft.v.copy_(outcome.v)
-            return Stepped(
-                outcome.status.to(torch.int8, copy=True),
-                outcome.iterations.to(torch.int32, copy=True),
-                outcome.residual.to(state.q.dtype, copy=True),
-            )
+            return Stepped(outcome.status, outcome.iterations, outcome.residual)
         stepped = _blank(state)
         for number, part in enumerate(self._parameter_blocks(parameters, size)):
             here = slice(number * size, min((number + 1) * size, worlds))
@@ -241,18 +237,17 @@ def _chosen(state: StateBlock, taking_part: torch.Tensor | None) -> torch.Tensor
     return usable if taking_part is None else usable & taking_part
 
 
-def _keep_others(
+def _without_others(
     state: StateBlock, draft: StateBlock, stepped: Stepped, chosen: torch.Tensor
-) -> None:
-    blank = _blank(state)
-    for new, old in (
-        (draft.q, state.q),
-        (draft.v, state.v),
-        (stepped.status, blank.status),
-        (stepped.iterations, blank.iterations),
-        (stepped.residual, blank.residual),
-    ):
-        new.copy_(torch.where(chosen, new, old))
+) -> Stepped:
+    """Discard what was computed of worlds that don't take part."""
+    draft.q.copy_(torch.where(chosen, draft.q, state.q))
+    draft.v.copy_(torch.where(chosen, draft.v, state.v))
+    return Stepped(
+        torch.where(chosen, stepped.status, LEFT_OUT),
+        torch.where(chosen, stepped.iterations, 0),
+        torch.where(chosen, stepped.residual, torch.nan),
+    )
 
 
 def _finish(
@@ -262,18 +257,22 @@ def _finish(
     h_s: float,
     chosen: torch.Tensor | None,
 ) -> None:
-    """Write what follows from q and v: clocks, history, and which worlds are usable."""
-    finite = draft.finite(slice(None), slice(None))
-    status = stepped.status
-    # Not finite is diverged, whatever the integrator said of it.
-    failed = (status != LEFT_OUT) & ~finite
-    status.masked_fill_(failed, DIVERGED)
-    torch.logical_or(state.doubtful, status > CONVERGED, out=draft.doubtful)
-    for old, new, target in (
-        (state.time, state.time + h_s, draft.time),
-        (state.h_last, torch.full_like(state.h_last, h_s), draft.h_last),
-        (state.q_start, state.q, draft.q_start),
-        (state.q_end, draft.q, draft.q_end),
-        (state.targets_previous, state.targets, draft.targets_previous),
-    ):
-        target.copy_(new if chosen is None else torch.where(chosen, new, old))
+    """Write what follows from q and v: clocks, history, and which worlds are usable.
+
+    What is not finite has the status DIVERGED; integrators promise that.
+    """
+    torch.logical_or(state.doubtful, stepped.status > CONVERGED, out=draft.doubtful)
+    draft.q_end.copy_(draft.q)
+    if chosen is None:
+        torch.add(state.time, h_s, out=draft.time)
+        draft.h_last.fill_(h_s)
+        draft.q_start.copy_(state.q)
+        draft.targets_previous.copy_(state.targets)
+        return
+    torch.where(chosen, state.time + h_s, state.time, out=draft.time)
+    draft.h_last.copy_(torch.where(chosen, h_s, state.h_last))
+    torch.where(chosen, state.q, state.q_start, out=draft.q_start)
+    torch.where(chosen, draft.q, state.q_end, out=draft.q_end)
+    torch.where(
+        chosen, state.targets, state.targets_previous, out=draft.targets_previous
+    )

@@ -45,6 +45,7 @@ def test_restoring_twice_gives_the_same_bits(worlds: int) -> None:
     run(scene, 35, 2.0)
     scene.restore(snapshot)
     assert run(scene, 60, 0.7) == first
+    assert scene.valid.all()
 
 
 def test_capturing_and_restoring_are_invisible() -> None:
