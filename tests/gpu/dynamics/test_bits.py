@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
 
 from isoscope.gpu.dynamics.dynamics import Dynamics
 from isoscope.gpu.dynamics.joint_forces import Control
 from isoscope.gpu.model.parameters import Parameters
-from isoscope.gpu.model.spec import Model
 from tests.gpu.dynamics.models import arm, built, cartpole, forest, random_state, varied
+
+if TYPE_CHECKING:
+    from isoscope.gpu.model.spec import Model
 
 MODELS = [cartpole(), arm(), forest()]
 DTYPES = [torch.float32, torch.float64]

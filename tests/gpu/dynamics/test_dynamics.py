@@ -154,8 +154,8 @@ def test_velocities_are_the_rates_of_positions(model: Model, seed: int) -> None:
         slope = (getattr(after, place) - getattr(before, place)) / (2 * h)
         torch.testing.assert_close(slope, getattr(now, rate), rtol=1e-6, atol=1e-6)
     # R' = [ω]x R
-    slope = ((after.matrix - before.matrix) / (2 * h)).unflatten(1, (3, 3))
-    matrix = now.matrix.unflatten(1, (3, 3))
+    slope = ((after.matrix - before.matrix) / (2 * h)).reshape(-1, 3, 3, 2)
+    matrix = now.matrix.reshape(-1, 3, 3, 2)
     turned = torch.linalg.cross(
         now.angular[:, :, None].expand_as(matrix), matrix, dim=1
     )

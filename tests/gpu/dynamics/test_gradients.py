@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
 
 from isoscope.gpu.dynamics.dynamics import Dynamics
 from isoscope.gpu.dynamics.joint_forces import Control
-from isoscope.gpu.model.parameters import Parameters
-from isoscope.gpu.model.spec import Model
-from tests.gpu.dynamics.models import cartpole, double_pendulum, forest, random_state
 from tests.gpu.dynamics.models import built as build
+from tests.gpu.dynamics.models import cartpole, double_pendulum, forest, random_state
+
+if TYPE_CHECKING:
+    from isoscope.gpu.model.parameters import Parameters
+    from isoscope.gpu.model.spec import Model
 
 
 @pytest.mark.parametrize("model", [cartpole(), double_pendulum()])
@@ -67,13 +72,14 @@ def test_forward_mode_agrees_with_backward_mode() -> None:
 
     def column(direction: torch.Tensor) -> torch.Tensor:
         spread = direction[:, None].expand_as(after)
-        _, tangent = torch.func.jvp(residual, (after,), (spread,))
+        tangent = torch.func.jvp(residual, (after,), (spread,))[1]
         assert isinstance(tangent, torch.Tensor)
         return tangent
 
     units = torch.eye(tree.nv, dtype=torch.float64)
     forward = torch.func.vmap(column)(units)  # [column, row, W]
-    whole = torch.autograd.functional.jacobian(residual, after)  # [row, W, column, W]
+    # [row, W, column, W]
+    whole = torch.autograd.functional.jacobian(residual, after)  # type: ignore[no-untyped-call]
     for world in range(3):
         torch.testing.assert_close(
             forward[:, :, world].T, whole[:, world, :, world], rtol=1e-9, atol=1e-9
@@ -97,8 +103,6 @@ def test_gradients_of_parameters_under_func() -> None:
     q, v, _ = random_state(tree, 2)
 
     def speed(gravity: torch.Tensor) -> torch.Tensor:
-        import dataclasses
-
         changed: Parameters = dataclasses.replace(parameters, gravity=gravity)
         return dynamics.semi_implicit(q, v, 0.01, Control(), changed)[1].sum()
 

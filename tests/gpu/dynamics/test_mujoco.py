@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,7 +11,6 @@ import torch
 from isoscope.gpu.dynamics.dynamics import Dynamics
 from isoscope.gpu.dynamics.joint_forces import Control
 from isoscope.gpu.integrators.semi_implicit import SemiImplicitEuler
-from isoscope.gpu.model.spec import Model
 from tests.gpu.dynamics.mjcf import mjcf, positions
 from tests.gpu.dynamics.models import (
     arm,
@@ -22,6 +21,9 @@ from tests.gpu.dynamics.models import (
     forest,
     random_state,
 )
+
+if TYPE_CHECKING:
+    from isoscope.gpu.model.spec import Model
 
 mujoco: Any = pytest.importorskip("mujoco")
 

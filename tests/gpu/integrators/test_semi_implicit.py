@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 
 from isoscope.gpu.dynamics.dynamics import Dynamics, Kinematics
 from isoscope.gpu.dynamics.joint_forces import Control
-from isoscope.gpu.integrators.base import StepOutcome
 from isoscope.gpu.integrators.semi_implicit import SemiImplicitEuler
-from isoscope.gpu.model.parameters import Parameters
-from isoscope.gpu.model.spec import Model
 from tests.gpu.dynamics.models import (
     built,
     cartpole,
@@ -23,6 +20,11 @@ from tests.gpu.dynamics.models import (
     pendulum,
     random_state,
 )
+
+if TYPE_CHECKING:
+    from isoscope.gpu.integrators.base import StepOutcome
+    from isoscope.gpu.model.parameters import Parameters
+    from isoscope.gpu.model.spec import Model
 
 OFF = Control()
 
