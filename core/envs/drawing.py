@@ -40,7 +40,9 @@ class EpisodeDraws:
         plan: PersistentPlan,
         streams: Sequence[Streams],
         ahead: int,
+        env: int = -1,
     ) -> None:
+        self._env = env
         self._handle = handle
         self._scene = scene = handle.scene
         self.plan = plan
@@ -133,7 +135,7 @@ class EpisodeDraws:
     def _configure(self, worlds: Worlds) -> None:
         for name, value in self._configured.items():
             self._scene.configure(name, value, worlds)
-            self._handle.tell("configure", name=name)
+            self._handle.tell("configure", self._env, entry=name)
 
 
 def _drawer(distributions: tuple[AnyDistribution, ...]) -> Any:

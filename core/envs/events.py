@@ -21,7 +21,7 @@ EventKind: TypeAlias = Literal[
     "release",  # an environment let go of its share
     "restore",  # a state was restored; detail: handle
     "capture",  # a state was captured; detail: handle
-    "configure",  # persistent configuration changed; detail: name
+    "configure",  # persistent configuration changed; detail: entry
     "cleanup",  # a cleanup ran; detail: cleanup
     "failure",  # something failed; detail: doing, problem
     "thread",  # an entry from a foreign thread was refused; detail: owner
@@ -62,18 +62,14 @@ class SceneEvents:
 
     happened: ClassVar[Signal] = Signal(SceneEvent)
 
-    def tell(
-        self,
-        kind: EventKind,
-        scene: int,
-        name: str,
-        key: str,
-        env: int = -1,
-        **detail: Any,
-    ) -> None:
-        """Tell those who listen, if there are any."""
-        if len(self.happened):
-            self.happened.emit(SceneEvent(kind, scene, name, key, env, detail=detail))
+    @property
+    def listened_to(self) -> bool:
+        """Whether anybody listens; ask before putting an event together."""
+        return len(self.happened) > 0
+
+    def tell(self, event: SceneEvent) -> None:
+        """Tell those who listen."""
+        self.happened.emit(event)
 
 
 scene_events = SceneEvents()

@@ -121,7 +121,7 @@ class LaneGroup:
         seeds: Sequence[int | None] | None = None,
     ) -> None:
         self.handle = handle
-        self.scene: Scene = handle.enter(envs[0])
+        self.scene: Scene = handle.enter(envs[0], bind=False)
         self.task = task
         self.envs = tuple(envs)
         self.shared = shared
@@ -142,7 +142,7 @@ class LaneGroup:
             self.stages.seed(e, s) for e, s in zip(self.envs, seeds, strict=True)
         ]
         self.draws = EpisodeDraws(
-            self.handle, task, plan, self.streams, self.options.ahead
+            self.handle, task, plan, self.streams, self.options.ahead, envs[0]
         )
         self.disturbing: Disturbing | None = None
         if not self.options.disturbances.empty:
@@ -424,7 +424,8 @@ class LaneGroup:
                 other.draws.reapply(False)
 
     def close(self) -> None:
-        """Let go of the own snapshot."""
+        """Let go of the own snapshot; refused from a foreign thread."""
+        self.handle.enter(self.envs[0], bind=False)
         if self.own is not None:
             self.handle.release(self.own)
             self.own = None

@@ -75,7 +75,7 @@ class SceneManager:
             self.scenes[key] = handle
             handle.tell("create", env)
         else:
-            handle.enter(env)
+            handle.enter(env, bind=False)
         handle.users += 1
         handle.tell("acquire", env, users=handle.users)
         return Lease(self, handle, env)
@@ -88,7 +88,7 @@ class SceneManager:
             if handle.users == 0 and not handle.closed and self._has(handle):
                 self._close(handle)
             return
-        handle.enter(lease.env)
+        handle.enter(lease.env, bind=False)
         lease.released = True
         handle.users -= 1
         handle.tell("release", lease.env, users=handle.users)

@@ -15,7 +15,7 @@ from isoscope.core.envs.errors import (
     SceneClosedError,
     SceneThreadError,
 )
-from isoscope.core.envs.events import scene_events
+from isoscope.core.envs.events import SceneEvent, scene_events
 from isoscope.core.errors import one_line
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class SceneHandle:
     ----------
     number
         The scene's number in this process, from 1.
+    thread
+        Whose the scene is: the first one that entered it; None before that.
     resident
         The lanes whose state the scene holds now; None if nobody's.
     stepping
@@ -55,7 +57,8 @@ class SceneHandle:
         self.scene = scene
         self.key = key
         self.number = next(_numbers)
-        self.thread = threading.get_ident()
+        # by its object: the number of a thread that ended is given to others
+        self.thread: threading.Thread | None = None
         self.resident: LaneGroup | None = None
         self.stepping: LaneGroup | None = None
         self.users = 0
@@ -66,16 +69,24 @@ class SceneHandle:
         self.nominal = dict(scene.persistent_configuration())
         self.initial = scene.capture()
 
-    def tell(self, kind: EventKind, env: int = -1, **detail: Any) -> None:
-        """Tell an event of this scene."""
-        scene_events.tell(
-            kind, self.number, self.scene.name, str(self.key), env, **detail
-        )
+    def tell(self, kind: EventKind, env: int = -1, /, **detail: Any) -> None:
+        """Tell an event of this scene; next to nothing where nobody listens."""
+        if scene_events.listened_to:
+            key = str(self.key)
+            scene_events.tell(
+                SceneEvent(kind, self.number, self.scene.name, key, env, detail=detail)
+            )
 
     # -- entering ----------------------------------------------------------------------
 
-    def enter(self, env: int = -1) -> Scene:
+    def enter(self, env: int = -1, *, bind: bool = True) -> Scene:
         """Give the scene to an environment, if this is the scene's thread.
+
+        Parameters
+        ----------
+        bind
+            Whether a scene that no thread has entered yet becomes this thread's. Being
+            made and looked at does not bind a scene, being reset does.
 
         Raises
         ------
@@ -86,18 +97,17 @@ class SceneHandle:
                 f"entering scene {self.scene.name}: it is closed; make the environment "
                 "anew"
             )
-        if threading.get_ident() != self.thread:
-            self.tell("thread", env, owner=self.thread)
+        here = threading.current_thread()
+        if self.thread is None:
+            self.thread = here if bind else None
+        elif here is not self.thread:
+            self.tell("thread", env, owner=self.thread.ident)
             raise SceneThreadError(
                 f"entering scene {self.scene.name} for env {env} from thread "
-                f"{threading.get_ident()}: it belongs to thread {self.thread}; step an "
-                "environment in the thread that made it, or hand its scene over first"
+                f"{here.name}: it belongs to thread {self.thread.name}; step an "
+                "environment in one thread only, and give each thread scenes of its own"
             )
         return self.scene
-
-    def hand_over(self, thread: int | None = None) -> None:
-        """Give the scene to another thread (this one, if None), between steps."""
-        self.thread = threading.get_ident() if thread is None else thread
 
     # -- snapshots ---------------------------------------------------------------------
 

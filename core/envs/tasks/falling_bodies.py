@@ -1,4 +1,4 @@
-"""A ball and a crate that fall on the ground, and a push on the ball."""
+"""A ball, a crate and a rod that fall on the ground, and a push on the ball."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from isoscope.core.envs.task import TaskView
     from isoscope.core.scene import Array, Scene
 
-BALL, CRATE = 0, 1
+BODIES = ("ball", "crate", "rod")
+BALL = 0
 OBSERVATION = Layout(
-    (
-        Quantity("ball_position", "m", size=3, about="of its origin, world axes"),
-        Quantity("ball_velocity", "m/s", size=3),
-        Quantity("crate_position", "m", size=3),
-        Quantity("crate_velocity", "m/s", size=3),
+    quantity
+    for body in BODIES
+    for quantity in (
+        Quantity(f"{body}_position", "m", size=3, about="of its origin, world axes"),
+        Quantity(f"{body}_velocity", "m/s", size=3, about="of its origin, world axes"),
     )
 )
 ACTION = Layout((Quantity("push", "1", size=3, low=-1.0, high=1.0),))
@@ -31,14 +32,14 @@ ACTION = Layout((Quantity("push", "1", size=3, low=-1.0, high=1.0),))
 
 @dataclass(frozen=True)
 class FallingBodies(BaseTask):
-    """Bring two bodies to rest on the ground.
+    """Bring three bodies to rest on the ground.
 
     Attributes
     ----------
     force_scale_n
         Newtons per unit of action.
     reset_noise_m, reset_noise_rad
-        Scale on the places and on the turns of both bodies.
+        Scale on the places and on the turns of the bodies.
     lost_m
         Further from the origin than this a body is lost and the episode terminates.
     """
@@ -77,15 +78,15 @@ class FallingBodies(BaseTask):
         return ResetNoise(
             tuple(
                 DofNoise(actor, dof, "m" if dof < 3 else "rad", position=scale)
-                for actor in (BALL, CRATE)
+                for actor in range(len(BODIES))
                 for dof, scale in enumerate(scales)
             )
         )
 
     def bind(self, scene: Scene) -> None:
         """See `Task.bind`."""
-        self._expect(scene, BALL, "a free ball", FREE)
-        self._expect(scene, CRATE, "a free crate", FREE)
+        for actor, body in enumerate(BODIES):
+            self._expect(scene, actor, f"a free {body}", FREE)
 
     def apply(self, view: TaskView, action: Mapping[str, Array], substep: int) -> None:
         """See `Task.apply`."""
@@ -95,21 +96,19 @@ class FallingBodies(BaseTask):
 
     def observe(self, view: TaskView) -> Mapping[str, Array]:
         """See `Task.observe`."""
-        scene = view.scene
-        return {
-            "ball_position": scene.positions(BALL)[:, 0:3],
-            "ball_velocity": scene.velocities(BALL)[:, 0:3],
-            "crate_position": scene.positions(CRATE)[:, 0:3],
-            "crate_velocity": scene.velocities(CRATE)[:, 0:3],
-        }
+        seen = {}
+        for actor, body in enumerate(BODIES):
+            seen[f"{body}_position"] = view.scene.positions(actor)[:, 0:3]
+            seen[f"{body}_velocity"] = view.scene.velocities(actor)[:, 0:3]
+        return seen
 
     def rewards(
         self, view: TaskView, action: Mapping[str, Array], seen: Mapping[str, Array]
     ) -> Mapping[str, Array]:
         """See `Task.rewards`."""
-        ball, crate = _squared(seen["ball_velocity"]), _squared(seen["crate_velocity"])
+        ball, crate, rod = (_squared(seen[f"{body}_velocity"]) for body in BODIES)
         return {
-            "rest": -0.1 * (ball + crate),
+            "rest": -0.1 * (ball + crate + rod),
             "effort": -0.01 * _squared(action["push"]),
         }
 
@@ -119,8 +118,8 @@ class FallingBodies(BaseTask):
         """See `Task.terminations`."""
         limit = self.lost_m * self.lost_m
         return {
-            "the ball is lost": _squared(seen["ball_position"]) > limit,
-            "the crate is lost": _squared(seen["crate_position"]) > limit,
+            f"the {body} is lost": _squared(seen[f"{body}_position"]) > limit
+            for body in BODIES
         }
 
 

@@ -1,8 +1,9 @@
 """A small scene in NumPy: masses on rails and free bodies over a floor.
 
-Semi-implicit steps: v ← v + h·a(q, v), q ← q + h·v. A rail's coordinate has a mass,
-viscous friction and gravity's share along it; a free body falls and is pushed back by a
-stiff floor. Every world's arithmetic is elementwise, so W does not matter to the bits.
+Semi-implicit steps: first v + h·a(q, v), then q + h·v. A rail's coordinate has a mass,
+viscous friction and gravity's share along it; a drive's target is an acceleration; a
+free body falls and is pushed back by a stiff floor. Every world's arithmetic is
+elementwise, so W does not matter to the bits.
 """
 
 from __future__ import annotations
@@ -25,10 +26,15 @@ RAILS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "cartpole": (("CartPole", ("m", "rad")),),
     "cartpole_lab": (("CartPole", ("m", "rad")),),
     "double_pendulum_rail": (("DoublePendulum", ("m", "rad", "rad")),),
-    "falling_bodies": (("BallA", FREE_UNITS), ("Crate", FREE_UNITS)),
-    "pusher": (("Pusher", ("m", "m")), ("Puck", FREE_UNITS)),
+    "falling_bodies": tuple((n, FREE_UNITS) for n in ("Ball", "Crate", "Rod")),
+    "pusher": (("Arm", ("rad", "rad")), ("Box", FREE_UNITS)),
 }
-STARTS = {"BallA": (0.0, 0.0, 1.0), "Crate": (0.05, 0.02, 1.6), "Puck": (0.1, 0.0, 0.1)}
+STARTS = {
+    "Ball": (0.0, 1.0, 0.0),
+    "Crate": (0.05, 1.6, 0.02),
+    "Rod": (-0.5, 1.2, 0.1),
+    "Box": (0.55, 0.06, -0.35),
+}
 HEADER = b"RAIL1"
 GONE = 1e6  # faster than this is no state any more
 
@@ -83,6 +89,7 @@ class RailScene:
             np.zeros((worlds, a.velocity_size), self._dtype) for a in self.actors
         ]
         self._f = [np.zeros_like(v) for v in self._v]
+        self._u = [np.zeros_like(v) for v in self._v]
         for actor, q in zip(self.actors, self._q, strict=True):
             if actor.position_size == 7:
                 q[:, :3], q[:, 6] = STARTS[actor.name], 1.0
@@ -93,7 +100,7 @@ class RailScene:
             "mass": np.ones(n),
             "inertia": np.tile([1.0, 1.0, 1.0, 0.0, 0.0, 0.0], (n, 1)),
             "damping": np.full(n, 0.05),
-            "gravity": np.array([0.3, 0.0, -9.8]),
+            "gravity": np.array([0.3, -9.8, 0.0]),
         }
         self._snapshots: dict[int, list[np.ndarray[Any, Any]]] = {}
         self._next = 1
@@ -121,7 +128,8 @@ class RailScene:
         raise RailError("rails take no wrenches")
 
     def set_targets(self, actor: int, targets: Any, worlds: Any = None) -> None:
-        raise RailError("rails have no drives")
+        assert targets.shape == self._u[actor].shape
+        self._put(self._u[actor], targets, worlds)
 
     def _put(self, array: Any, value: Any, worlds: Any) -> None:
         where = slice(None) if worlds is None else worlds
@@ -134,9 +142,8 @@ class RailScene:
         taking = self.valid if worlds is None else self.valid & worlds
         start = 0
         with np.errstate(all="ignore"):
-            for actor, q, v, f in zip(
-                self.actors, self._q, self._v, self._f, strict=True
-            ):
+            parts = zip(self.actors, self._q, self._v, self._f, self._u, strict=True)
+            for actor, q, v, f, u in parts:
                 n = actor.velocity_size
                 mass, damping = (
                     self._per_world(k)[:, start : start + n]
@@ -145,11 +152,11 @@ class RailScene:
                 gravity = self._per_world("gravity")
                 a = (f - damping * v) / mass
                 if actor.position_size == 7:
-                    deep = np.maximum(0.05 - q[:, 2], 0.0)
-                    a[:, 2] += gravity[:, 2] + deep * 2000.0 - deep * v[:, 2] * 50.0
+                    deep = np.maximum(0.05 - q[:, 1], 0.0)
+                    a[:, 1] += gravity[:, 1] + deep * 2000.0 - deep * v[:, 1] * 50.0
                 else:
                     # gravity's share, and a spring that couples neighbours
-                    a += gravity[:, 0:1]
+                    a += gravity[:, 0:1] + u
                     a[:, 1:] += 3.0 * q[:, 1:] - q[:, :-1]
                 new_v = (v + h_s * a).astype(self._dtype)
                 self._put(v, new_v, taking)
@@ -203,7 +210,7 @@ class RailScene:
 
     # -- snapshots
     def _parts(self) -> list[np.ndarray[Any, Any]]:
-        return [*self._q, *self._v, *self._f, self.time_s, self.valid]
+        return [*self._q, *self._v, *self._f, *self._u, self.time_s, self.valid]
 
     def capture(self) -> int:
         handle, self._next = self._next, self._next + 1
