@@ -143,7 +143,7 @@ def _require_regular(tree: Tree) -> None:
                     remedy="give a mass and inertia to a link that it carries",
                 )
     scale = 1 / np.sqrt(diagonal)
-    values, vectors = np.linalg.eigh(mass * np.outer(scale, scale))
+    values, vectors = np.linalg.eigh((mass * scale[:, None]) * scale)
     if values[0] > SINGULAR:
         return
     involved = np.flatnonzero(np.abs(vectors[:, 0]) > 1e-3)

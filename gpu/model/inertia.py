@@ -93,8 +93,8 @@ def capsule_inertia(mass: float, radius: float, half: float) -> Array:
     A cylinder and two half balls, each 3/8 of a radius outside the cylinder's end.
     """
     length = 2 * half
-    volume = capsule_volume(radius, half)
-    ball = mass * (4 / 3 * math.pi * radius**3) / volume
+    # the balls' part of the volume, πr² taken out
+    ball = mass * (4 / 3 * radius) / (length + 4 / 3 * radius)
     middle = mass - ball
     r2 = radius * radius
     along = middle * r2 / 2 + ball * 0.4 * r2

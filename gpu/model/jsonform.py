@@ -149,7 +149,7 @@ def _decode_error(doing: str, error: Exception) -> ModelError:
     problem, _, place = text.partition(" - at `")
     if place:
         return ModelError(
-            doing, problem, where=place.rstrip("`"), remedy="docs/model-schema.md tells"
+            doing, problem, where=place.rstrip("`"), remedy="see docs/model-schema.md"
         )
     return ModelError(doing, problem, remedy="correct the file")
 

@@ -37,7 +37,8 @@ class Parameters:
     worlds
         W.
     zeros
-        Which rows of the structural parameters are exactly zero in every world.
+        Which rows of the structural parameters are known to be exactly zero in every
+        world. Setting some worlds to zero doesn't make one known; setting all does.
     """
 
     worlds: int
@@ -146,18 +147,22 @@ class Parameters:
                 f"setting {name}: values for {given.shape[1]} worlds were given "
                 f"for {count}; give one column, or {count}"
             )
-        if worlds is None:
-            new = given
-        else:
-            index = _world_numbers(name, worlds, self.worlds, old.device)
-            new = old.expand(-1, self.worlds).index_copy(
-                1, index, given.expand(-1, count)
-            )
-        _require_allowed(declared, given)
+        index = None if worlds is None else _world_numbers(name, worlds, self.worlds)
+        # looked at where they were given, so that nothing is read back from a device
+        looked_at = given.detach().cpu().numpy().astype(np.float64)
+        _require_allowed(declared, looked_at)
         zeros = dict(self.zeros)
         if declared.structural:
-            flags = (new.detach() == 0).all(dim=1).tolist()
-            zeros[name] = tuple(bool(flag) for flag in flags)
+            flags = (looked_at == 0.0).all(axis=1).tolist()
+            if index is not None:
+                pairs = zip(flags, zeros[name], strict=True)
+                flags = [now and before for now, before in pairs]
+            zeros[name] = tuple(flags)
+        new = given.to(old.device)
+        if index is not None:
+            new = old.expand(-1, self.worlds).index_copy(
+                1, index.to(old.device), new.expand(-1, count)
+            )
         changes: dict[str, Any] = {name: new, "zeros": tuple(zeros.items())}
         return replace(self, **changes)
 
@@ -193,7 +198,7 @@ if tuple(f.name for f in fields(Parameters))[2:] != tuple(
 
 
 def _as_rows(declared: Declaration, value: Values, like: Tensor) -> Tensor:
-    tensor = torch.as_tensor(value, dtype=like.dtype, device=like.device)
+    tensor = torch.as_tensor(value, dtype=like.dtype)
     if tensor.ndim == 0:
         return tensor.reshape(1, 1).expand(like.shape[0], 1)
     if tensor.ndim == 1:
@@ -207,9 +212,7 @@ def _as_rows(declared: Declaration, value: Values, like: Tensor) -> Tensor:
     return tensor
 
 
-def _world_numbers(
-    name: str, worlds: Sequence[int], count: int, device: torch.device
-) -> Tensor:
+def _world_numbers(name: str, worlds: Sequence[int], count: int) -> Tensor:
     numbers = [int(world) for world in worlds]
     wrong = [world for world in numbers if not 0 <= world < count]
     if wrong:
@@ -218,11 +221,10 @@ def _world_numbers(
         )
     if len(set(numbers)) != len(numbers):
         raise ParameterError(f"setting {name}: a world is named twice; name it once")
-    return torch.tensor(numbers, dtype=torch.int64, device=device)
+    return torch.tensor(numbers, dtype=torch.int64)
 
 
-def _require_allowed(declared: Declaration, tensor: Tensor) -> None:
-    values: Array = tensor.detach().cpu().numpy().astype(np.float64)
+def _require_allowed(declared: Declaration, values: Array) -> None:
     if np.isnan(values).any() or (not declared.infinite and np.isinf(values).any()):
         raise ParameterError(
             f"setting {declared.name}: a value is not finite; give finite numbers"

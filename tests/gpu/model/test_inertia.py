@@ -63,3 +63,8 @@ def test_a_flat_plate_is_possible_and_a_little_less_is_not() -> None:
     assert inertia.impossible_inertia((1.0, 2.0, 3.0, 0.0, 0.0, 0.0)) == ""
     assert inertia.impossible_inertia((1.0, 2.0, 3.01, 0.0, 0.0, 0.0))
     assert inertia.impossible_inertia((0.0,) * 6) == ""
+
+
+def test_tiny_solids_divide_by_nothing() -> None:
+    tiny = inertia.capsule_inertia(1.0, 1e-320, 1e-320)
+    assert np.isfinite(tiny).all()
