@@ -28,7 +28,7 @@ heavy = [n for n in ("torch", "PySide6", "vispy", "pyqtgraph") if n in sys.modul
 assert not heavy, heavy
 print(len(sys.argv) - 1)
 """
-NEEDS_TORCH = ("trajectory", "channel", "collection")
+NEEDS_SIM = ("trajectory", "channel", "collection", "envs")  # torch, gymnasium
 
 
 def base_requirements() -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def test_every_core_module_imports(base: tuple[Path, dict[str, str]]) -> None:
         "isoscope." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in sorted((ROOT / "core").rglob("*.py"))
         if path.name != "__init__.py"
-        and path.relative_to(ROOT / "core").parts[0] not in NEEDS_TORCH
+        and path.relative_to(ROOT / "core").parts[0] not in NEEDS_SIM
     ]
     done = subprocess.run(
         [interpreter, "-c", IMPORT_ALL, *names],

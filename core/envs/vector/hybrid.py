@@ -155,6 +155,7 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
         self.metadata = dict(self._crew.metadata or {})
         self.metadata["autoreset_mode"] = self.autoreset_mode
         self.render_mode = self._crew.render_mode
+        self._workers = tuple(self._crew.workers)
         self._seeds: list[Seed] = [None] * self.num_envs
         self._ended = np.zeros(self.num_envs, dtype=np.bool_)
         self._begun = np.zeros(self.num_envs, dtype=np.bool_)
@@ -162,8 +163,11 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
 
     @property
     def worker_info(self) -> tuple[WorkerInfo, ...]:
-        """Who runs which environments; where all run in this process, one entry."""
-        return tuple(self._crew.workers) if self._crew is not None else ()
+        """Who runs which environments; where all run in this process, one entry.
+
+        It stays as it was when they are closed.
+        """
+        return self._workers
 
     @property
     def lane_seeds(self) -> tuple[Seed, ...]:

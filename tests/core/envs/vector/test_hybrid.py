@@ -67,7 +67,7 @@ def test_the_double_expansion_can_be_reproduced() -> None:
     envs.close()
 
 
-@both_kinds
+@pytest.mark.parametrize("workers", [0, 1])
 def test_masks_are_checked_and_options_left_alone(workers: int) -> None:
     envs = HybridVectorEnv([Counting] * 4, workers=workers)
     one = np.array([True, False, False, False])
@@ -117,7 +117,7 @@ def test_stepping_after_the_end_without_reset_is_refused(workers: int) -> None:
     envs.close()
 
 
-@both_kinds
+@pytest.mark.parametrize("workers", [0, 1])
 def test_what_is_returned_is_nobody_elses(workers: int) -> None:
     envs = HybridVectorEnv([Counting] * 4, workers=workers)
     obs, _ = envs.reset()
@@ -132,7 +132,7 @@ def test_what_is_returned_is_nobody_elses(workers: int) -> None:
     envs.close()
 
 
-@both_kinds
+@pytest.mark.parametrize("workers", [0, 1])
 def test_actions_have_the_exact_batch_shape(workers: int) -> None:
     envs = HybridVectorEnv([Counting] * 4, workers=workers)
     envs.reset()
