@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from isoscope.gpu.model.inertia import symmetric
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -26,13 +24,14 @@ def principal_frames(inertia: Array) -> Array:
         float64 [K, L, 4]. Of the frames that name and point the axes differently the
         one nearest to the link's own; no turn where the inertia is diagonal.
     """
-    columns = np.asarray(inertia, np.float64)
-    links, worlds = len(columns) // 6, columns.shape[1]
-    frames = np.zeros((worlds, links, 4))
-    for world in range(worlds):
-        for link in range(links):
-            six = columns[6 * link : 6 * link + 6, world]
-            frames[world, link] = _frame(six)
+    xx, yy, zz, xy, xz, yz = (
+        np.asarray(inertia, np.float64).T.reshape(inertia.shape[1], -1, 6)
+    ).transpose(2, 0, 1)
+    matrices = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], -1)
+    _, axes = np.linalg.eigh(matrices.reshape(*xx.shape, 3, 3))
+    frames = _quaternions(_nearest(axes))
+    diagonal = (xy == 0) & (xz == 0) & (yz == 0)
+    frames[diagonal] = (0.0, 0.0, 0.0, 1.0)
     return frames
 
 
@@ -60,40 +59,42 @@ def turned(rotation: Array, frame: Array) -> Array:
     return product
 
 
-def _frame(six: Array) -> Array:
-    if not np.isfinite(six).all():
-        return np.full(4, np.nan)
-    if not six[3:].any():
-        return np.array([0.0, 0.0, 0.0, 1.0])
-    _, axes = np.linalg.eigh(symmetric(six.tolist()))
-    order = max(
-        permutations(range(3)),
-        key=lambda p: sum(abs(axes[i, p[i]]) for i in range(3)),
+def _nearest(axes: Array) -> Array:
+    """Order and point columns [..., 3, 3] to be as near to no turn as they can."""
+    ways = np.array(list(permutations(range(3))))
+    # likeness[..., p]: of the diagonal where the columns are in the p-th order
+    likeness = np.abs(axes)[..., np.arange(3), ways].sum(-1)
+    best = ways[likeness.argmax(-1)]
+    axes = np.take_along_axis(axes, best[..., None, :], -1)
+    diagonal = np.diagonal(axes, axis1=-2, axis2=-1)
+    axes = axes * np.where(diagonal < 0, -1.0, 1.0)[..., None, :]
+    # a mirrored one is turned over along the column that this costs least
+    weakest = np.diagonal(axes, axis1=-2, axis2=-1).argmin(-1)[..., None] == np.arange(
+        3
     )
-    axes = axes[:, order]
-    axes = axes * np.where(np.diag(axes) < 0, -1.0, 1.0)
-    if np.linalg.det(axes) < 0:
-        weakest = int(np.argmin(np.diag(axes)))
-        axes[:, weakest] *= -1
-    return _quaternion(axes)
+    mirrored = np.linalg.det(axes) < 0
+    turned_over: Array = np.where(mirrored[..., None] & weakest, -1.0, 1.0)
+    return axes * turned_over[..., None, :]
 
 
-def _quaternion(matrix: Array) -> Array:
-    """Of a rotation matrix; by its largest component (Shepperd, 1978)."""
-    diagonal = np.diag(matrix)
-    squares = np.array([*(2 * diagonal - diagonal.sum() + 1), diagonal.sum() + 1])
-    largest = int(np.argmax(squares))
-    x = np.zeros(4)
-    i, j, k = (largest, (largest + 1) % 3, (largest + 2) % 3)
-    if largest == 3:
-        x[0] = matrix[2, 1] - matrix[1, 2]
-        x[1] = matrix[0, 2] - matrix[2, 0]
-        x[2] = matrix[1, 0] - matrix[0, 1]
-        x[3] = squares[3]
-    else:
-        x[i] = squares[i]
-        x[j] = matrix[j, i] + matrix[i, j]
-        x[k] = matrix[k, i] + matrix[i, k]
-        x[3] = matrix[k, j] - matrix[j, k]
-    quaternion: Array = x / np.linalg.norm(x)
-    return quaternion if quaternion[3] >= 0 else -quaternion
+def _quaternions(m: Array) -> Array:
+    """Of rotation matrices [..., 3, 3]; by their largest component (Shepperd, 1978)."""
+    x, y, z = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    # four times the products of the components with one another, by rows
+    xy, xz, yz = (m[..., j, i] + m[..., i, j] for i, j in ((0, 1), (0, 2), (1, 2)))
+    xw, yw, zw = (m[..., j, i] - m[..., i, j] for i, j in ((1, 2), (2, 0), (0, 1)))
+    products = np.stack(
+        [
+            np.stack([1 + x - y - z, xy, xz, xw], -1),
+            np.stack([xy, 1 - x + y - z, yz, yw], -1),
+            np.stack([xz, yz, 1 - x - y + z, zw], -1),
+            np.stack([xw, yw, zw, 1 + x + y + z], -1),
+        ],
+        -2,
+    )
+    squares = np.diagonal(products, axis1=-2, axis2=-1)
+    largest = squares.argmax(-1)[..., None, None]
+    row = np.take_along_axis(products, largest, -2)[..., 0, :]
+    row = row / np.linalg.norm(row, axis=-1, keepdims=True)
+    quaternions: Array = np.where(row[..., 3:] < 0, -row, row)
+    return quaternions

@@ -177,10 +177,13 @@ class Stepper:
             or self._parts[0] is not parameters
             or self._parts[1] != size
         ):
-            worlds = parameters.worlds
+            starts = range(0, parameters.worlds, size)
+            uniform = all(tensor.shape[1] == 1 for _, tensor in parameters.items())
             blocks = [
-                parameters.block(start, min(start + size, worlds))
-                for start in range(0, worlds, size)
+                parameters
+                if uniform
+                else parameters.block(start, min(start + size, parameters.worlds))
+                for start in starts
             ]
             self._parts = (parameters, size, blocks)
         return self._parts[2]
@@ -188,6 +191,8 @@ class Stepper:
 
 def worlds_of(parameters: Parameters, index: torch.Tensor) -> Parameters:
     """The parameters of the worlds with these numbers."""
+    if all(tensor.shape[1] == 1 for _, tensor in parameters.items()):
+        return parameters
     parts: dict[str, Any] = {
         declared.name: tensor.index_select(1, index)
         for declared, tensor in parameters.items()

@@ -42,7 +42,7 @@ def test_restoring_twice_gives_the_same_bits(worlds: int) -> None:
     first = run(scene, 60, 0.7)
     remove()
     assert touched
-    run(scene, 35, 2.0)
+    run(scene, 10, 2.0)
     scene.restore(snapshot)
     assert run(scene, 60, 0.7) == first
     assert scene.valid.all()
