@@ -85,13 +85,18 @@ class Tiled:
             )
             for (start, stop), part in zip(spans, parts, strict=True)
         ]
+
+        def joined(name: str) -> Tensor:
+            return torch.cat([getattr(outcome, name) for outcome in outcomes], dim=-1)
+
         return StepOutcome(
-            *(
-                torch.cat([getattr(outcome, name) for outcome in outcomes], dim=-1)
-                for name in ("q", "v", "status", "iterations", "residual")
-            ),
-            contacts=joined_reports([outcome.contacts for outcome in outcomes]),
-            timing=_summed([outcome.timing for outcome in outcomes]),
+            joined("q"),
+            joined("v"),
+            joined("status"),
+            joined("iterations"),
+            joined("residual"),
+            joined_reports([outcome.contacts for outcome in outcomes]),
+            _summed([outcome.timing for outcome in outcomes]),
         )
 
     def _parts(

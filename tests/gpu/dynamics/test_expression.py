@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -23,6 +23,9 @@ from isoscope.gpu.dynamics.expression import (
     sqrt,
     where_less,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_zeros_and_ones_disappear() -> None:
@@ -83,7 +86,7 @@ NUMBERS = st.sampled_from([0.0, 1.0, -1.0, 0.5, -2.0, 3.0])
 
 
 def apply(op: str, a: Any, b: Any, x: Any, y: Any) -> Any:
-    return {
+    laws: dict[str, Callable[[], Any]] = {
         "add": lambda: a + b,
         "sub": lambda: a - b,
         "mul": lambda: a * b,
@@ -93,7 +96,8 @@ def apply(op: str, a: Any, b: Any, x: Any, y: Any) -> Any:
         "max": lambda: maximum(a, b),
         "min": lambda: minimum(a, b),
         "less": lambda: where_less(a, b, x, y),
-    }[op]()
+    }
+    return laws[op]()
 
 
 def built_up(values: list[Any], steps: list[tuple[Any, ...]]) -> list[Any]:
