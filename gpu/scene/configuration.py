@@ -44,7 +44,8 @@ def described(
     -------
     dict
         Of n links, say: [n], or [n, components]; gravity [3]; a number of the whole
-        model is a scalar. Where worlds differ, W is put in front. Settings are scalars.
+        model is a scalar. Where worlds differ, W is put in front; values that were set
+        for each world and are equal are told once. Settings are scalars.
     """
     values: dict[str, Array] = {}
     for declared, tensor in parameters.items():
@@ -146,7 +147,7 @@ def _as_told(declared: Declaration, host: Array) -> Array:
         shaped = worlds.reshape(len(worlds), -1, len(declared.components))
     else:
         shaped = worlds
-    return np.array(shaped[0]) if len(shaped) == 1 else shaped
+    return np.array(shaped[0]) if bool((shaped == shaped[:1]).all()) else shaped
 
 
 def _as_rows(declared: Declaration, rows: int, value: Array, worlds: int) -> Array:

@@ -114,6 +114,10 @@ def test_worlds_may_differ() -> None:
     before = scene.configuration_fingerprint()
     scene.configure("mass", np.array([1.0, 1.0]), np.zeros(4, bool))
     assert scene.configuration_fingerprint() == before
+    for name in ("mass", "gravity", "slip_speed"):
+        value = scene_of(cartpole()).persistent_configuration()[name]
+        scene.configure(name, np.array([value] * 4))
+    assert same(scene, scene_of(cartpole()))
 
 
 INERTIA = np.array([[1.0, 1.0, 1.0, 0, 0, 0], [0.1, 0.1, 0.001, 0, 0, 0]])

@@ -210,7 +210,7 @@ def test_bits_don_t_depend_on_the_number_of_worlds(
     all_masses = masses * np.linspace(0.5, 2, worlds)[:, None]
     if per_world:
         many.configure("mass", all_masses)
-    chosen = (0, 1, 17, 63)
+    chosen = (1, 63)
     alone = [scene_of(everything(), precision=precision) for _ in chosen]
     for scene, world in zip(alone, chosen, strict=True):
         give(scene, many, world)
