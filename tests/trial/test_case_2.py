@@ -39,7 +39,7 @@ def resident(mode: str) -> Any:
 def transitions(vector: Any, mode: str) -> tuple[list[set[Any]], list[int], int]:
     """True transitions of each lane by the mode's own rule, their numbers, the ends.
 
-    The action is a function of the observation, so that the rollout is the same true one
+    The action is a function of the observation, so that the true rollout is the same,
     whichever rows the mode gives to resets.
     """
     before, _ = vector.reset(seed=100)

@@ -9,7 +9,7 @@ import pytest
 
 from isoscope.app.environments import EnvFactory
 
-SETTINGS = {"control_hz": 50, "simulation_hz": 100}
+SETTINGS = {"control_hz": 50, "simulation_hz": 250}
 ACTIONS = np.random.default_rng(0).uniform(-1, 1, (60, 3)).astype(np.float32)
 
 
@@ -47,15 +47,15 @@ def test_in_the_scene_itself_too() -> None:
     one = falling("independent")
     one.reset(seed=1)
     scene, ran = one.scene, []
-    for _ in range(20):
-        scene.step(0.01)
+    for _ in range(60):
+        scene.step(0.005)
     before = scene.capture()
     for ahead in (5, 35):
         for _ in range(ahead):
-            scene.step(0.01)
+            scene.step(0.005)
         scene.restore(before)
-        for _ in range(45):
-            scene.step(0.01)
+        for _ in range(60):
+            scene.step(0.005)
         ran.append(scene.capture())
     assert scene.is_equal(*ran)
     assert not scene.is_equal(before, ran[0])
