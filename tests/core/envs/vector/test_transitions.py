@@ -159,12 +159,31 @@ def test_going_on_after_the_end_is_refused_in_disabled() -> None:
     assert stream.step(zeros, obs, zeros, no, no, {}).valid.all()
 
 
-def test_both_flags_stay_both() -> None:
-    both = np.ones(1, dtype=bool)
-    steps = [(np.zeros(1), np.ones((1, 1)), np.ones(1), both, both, {})]
-    (step,) = valid_transitions(AutoresetMode.NEXT_STEP, 1, np.zeros((1, 1)), steps)
-    assert (step.terminated.all(), step.truncated.all()) == (True, True)
-    assert not step.reset_rows.any()
+def test_returns_are_those_of_the_raw_rows() -> None:
+    envs = SyncVectorEnv([partial(Counting, (2, 99)), partial(Counting, (3, 99))])
+    obs, _ = envs.reset()
+    ones = np.ones((2, 1), dtype=np.float32)
+    steps = [(ones, *envs.step(ones)) for _ in range(5)]
+    found = list(valid_transitions(AutoresetMode.NEXT_STEP, 2, obs, steps))
+    raw = np.stack([step[2] for step in steps]).sum(axis=0)
+    kept = np.stack([step.rewards * step.valid for step in found]).sum(axis=0)
+    assert raw.tolist() == kept.tolist() == [4.0, 4.0]
+    assert np.stack([step.reset_rows for step in found]).nonzero()[0].tolist() == [2, 3]
+    envs.close()
+
+
+@pytest.mark.parametrize("terminated", [False, True])
+@pytest.mark.parametrize("truncated", [False, True])
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
+def test_flags_stay_as_they_are(
+    mode: AutoresetMode, terminated: bool, truncated: bool
+) -> None:
+    flags = np.array([terminated]), np.array([truncated])
+    steps = [(np.zeros(1), np.ones((1, 1)), np.ones(1), *flags, {})]
+    (step,) = valid_transitions(mode, 1, np.zeros((1, 1)), steps)
+    found = step.terminated.tolist(), step.truncated.tolist()
+    assert found == ([terminated], [truncated])
+    assert step.valid.all()
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
