@@ -24,7 +24,7 @@ from isoscope.gpu.contact.vectors import (
 )
 
 # A capsule along a box's edge lies on all of it although it is never quite parallel.
-ALONG_EDGE = 0.1
+ALONG_EDGE = 0.03
 
 
 def sphere_box(sphere: Posed, box: Posed) -> Candidates:
@@ -42,11 +42,12 @@ def capsule_box(capsule: Posed, box: Posed) -> Candidates:
     center = to_frame(box.matrix, capsule.center - box.center)
     axis = to_frame(box.matrix, capsule.axis)
     nearest = _nearest_place(center, axis, half, box.size)
-    low, high = _lying_places(center, axis, half, box.size, nearest)
+    depth = SHARING_DEPTH * torch.minimum(capsule.size[:, 0], box.size.amin(1))
+    low, high = _lying_places(center, axis, half, box.size, nearest, ALONG_EDGE * depth)
     places = torch.stack((nearest, low, high), 1)
     points = center.unsqueeze(1) + along(axis.unsqueeze(1), places)
     normal, distance = box_distance(points, box.size.unsqueeze(1))
-    share = shared_along(distance, _sharing_depth(capsule, box))
+    share = shared_along(distance, depth)
     return _balls(box, points, normal, distance, capsule.size[:, None, 0], share)
 
 
@@ -109,23 +110,23 @@ def _nearest_place(center: Tensor, axis: Tensor, half: Tensor, box: Tensor) -> T
 
 
 def _lying_places(
-    center: Tensor, axis: Tensor, half: Tensor, box: Tensor, nearest: Tensor
+    center: Tensor,
+    axis: Tensor,
+    half: Tensor,
+    box: Tensor,
+    nearest: Tensor,
+    room: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """Both ends of the part of the segment that is over the face it may lie on."""
     point = center + along(axis, nearest)
     normal, _ = box_distance(point, box)
     main = largest_of_three(normal.abs())
-    room = ALONG_EDGE * SHARING_DEPTH * box.amin(1, keepdim=True)
-    wide = torch.maximum(box, point.abs()) + room
+    wide = torch.maximum(box, point.abs()) + room.unsqueeze(1)
     slope = safe_reciprocal(axis)
     one, two = (-wide - center) * slope, (wide - center) * slope
     enter = torch.where(main, -torch.inf, torch.minimum(one, two)).amax(1)
     leave = torch.where(main, torch.inf, torch.maximum(one, two)).amin(1)
     return clamp(enter, -half, nearest), clamp(leave, nearest, half)
-
-
-def _sharing_depth(capsule: Posed, box: Posed) -> Tensor:
-    return SHARING_DEPTH * torch.minimum(capsule.size[:, 0], box.size.amin(1))
 
 
 def _balls(
