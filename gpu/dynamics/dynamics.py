@@ -237,6 +237,38 @@ class Dynamics:
             wrench=control.wrenches,
         )
 
+    def residual_jacobian(
+        self,
+        q: Tensor,
+        v: Tensor,
+        next_v: Tensor,
+        h: float | Tensor,
+        control: Control,
+        parameters: Parameters,
+    ) -> tuple[Tensor, Tensor]:
+        """Compute `residual` [nv, W] and its derivative by next_v, [nv, nv, W].
+
+        Rows before columns. The wrenches in `control` are taken as constant.
+        """
+        rows = self._call(
+            "residual_jacobian",
+            parameters,
+            q,
+            v,
+            next_v,
+            h,
+            targets=control.targets,
+            forces=control.forces,
+            wrench=control.wrenches,
+        )
+        nv = self.tree.nv
+        every = _stacked(rows, v)
+        return every[:nv], every[nv:].unflatten(0, (nv, nv))
+
+    def wrench_force(self, q: Tensor, wrench: Tensor, parameters: Parameters) -> Tensor:
+        """Compute what wrenches [L, 6, W] on the links do at the joints, [nv, W]."""
+        return self._stack("wrench_force", parameters, q, wrench.flatten(0, 1))
+
     def source(self, name: str, *given: str) -> str:
         """Return the generated code of a method, to be read.
 

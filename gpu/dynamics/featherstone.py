@@ -371,6 +371,28 @@ def link_wrenches(
     ]
 
 
+def generalized_force(
+    tree: Tree, transforms: Sequence[Transform], wrenches: Sequence[Spatial]
+) -> list[Scalar]:
+    """Return what wrenches on links do at the joints: the sum of Jᵀ f, nv scalars.
+
+    Parameters
+    ----------
+    wrenches
+        (couple, force) on each link about its origin, in the link's axes.
+    """
+    force = list(wrenches)
+    result: list[Scalar] = [0.0] * tree.nv
+    for link in reversed(tree.links):
+        i = link.index
+        for k, column in enumerate(subspace(link, transforms[i])):
+            result[link.velocity_start + k] = column.dot(force[i])
+        if link.parent >= 0:
+            back = transforms[i].force_back(force[i])
+            force[link.parent] = force[link.parent] + back
+    return result
+
+
 def integrate(
     tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar], h: Scalar
 ) -> list[Scalar]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isoscope.gpu.dynamics.derivatives import jacobian
 from isoscope.gpu.dynamics.emit import Program, emit
-from isoscope.gpu.dynamics.expression import Graph
+from isoscope.gpu.dynamics.expression import Expression, Graph
 from isoscope.gpu.dynamics.featherstone import (
     forward_dynamics,
+    generalized_force,
     integrate,
     inverse_dynamics,
     joint_transforms,
@@ -166,6 +168,23 @@ def _residual(tree: Tree, numbers: Numbers, rows: Rows) -> list[Scalar]:
     return [a - b for a, b in zip(needed, given, strict=True)]
 
 
+def _residual_jacobian(tree: Tree, numbers: Numbers, rows: Rows) -> list[Scalar]:
+    residual = _residual(tree, numbers, rows)
+    variables = [row for row in rows["next_v"] if isinstance(row, Expression)]
+    if not variables:
+        return []
+    rates = jacobian(variables[0].graph, residual, variables)
+    return [*residual, *(entry for row in rates for entry in row)]
+
+
+def _wrench_force(tree: Tree, numbers: Numbers, rows: Rows) -> list[Scalar]:
+    q = rows["q"]
+    matrices = [place.matrix for place in poses(tree, q)]
+    return generalized_force(
+        tree, joint_transforms(tree, q), link_wrenches(matrices, _wrenches(tree, rows))
+    )
+
+
 def _kinematics(tree: Tree, numbers: Numbers, rows: Rows) -> list[Scalar]:
     places = poses(tree, rows["q"])
     speeds = velocities(tree, places, rows["q"], rows["v"])
@@ -233,6 +252,10 @@ RECIPES: dict[str, Recipe] = {
     "residual": Recipe(
         _residual, ("q", "v", "next_v", "h"), ("targets", "forces", "wrench")
     ),
+    "residual_jacobian": Recipe(
+        _residual_jacobian, ("q", "v", "next_v", "h"), ("targets", "forces", "wrench")
+    ),
+    "wrench_force": Recipe(_wrench_force, ("q", "wrench")),
 }
 
 _made: dict[tuple[Tree, Structure, str, tuple[str, ...]], Program] = {}
