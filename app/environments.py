@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from isoscope.core.envs.lanes import LaneOptions
+    from isoscope.core.envs.lane_options import LaneOptions
     from isoscope.core.envs.making import SceneWish
     from isoscope.core.envs.resident_env import ResidentVectorEnv
     from isoscope.core.envs.scene_env import SceneEnv

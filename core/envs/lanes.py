@@ -7,23 +7,17 @@ for all of them, on arrays of the scene's kind; which lanes take part is a mask.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from psygnal import Signal
 
-from isoscope.core.envs.arrays import as_float32, choose, copied, on_host
+from isoscope.core.envs.admission import not_finite, refuse_unready
+from isoscope.core.envs.arrays import as_float32, choose, copied
 from isoscope.core.envs.drawing import EpisodeDraws
-from isoscope.core.envs.errors import (
-    ActionError,
-    NotResetError,
-    SharedConfigurationError,
-    SnapshotLostError,
-)
-from isoscope.core.envs.randomisation.disturbances import DisturbancePlan
+from isoscope.core.envs.errors import SharedConfigurationError, SnapshotLostError
+from isoscope.core.envs.lane_options import LaneOptions, LanePlace
 from isoscope.core.envs.randomisation.disturbing import Disturbing
-from isoscope.core.envs.randomisation.persistent import PersistentPlan
 from isoscope.core.envs.records import (
     INVALID,
     NON_FINITE_ACTION,
@@ -41,48 +35,6 @@ if TYPE_CHECKING:
     from isoscope.core.envs.scene_handle import SceneHandle
     from isoscope.core.envs.task import Task
     from isoscope.core.scene import Array, Scene, Worlds
-
-
-@dataclass(frozen=True, slots=True)
-class LaneOptions:
-    """How a lane group behaves, apart from its task.
-
-    Attributes
-    ----------
-    on_nonfinite
-        What an action that is not finite does: ``raise`` refuses it before anything is
-        touched; ``invalidate`` leaves the environment where it is, marks the transition
-        invalid and ends the episode.
-    ahead
-        Episodes (and control steps) whose random numbers are drawn ahead.
-    """
-
-    on_nonfinite: Literal["raise", "invalidate"] = "raise"
-    persistent: PersistentPlan = field(default_factory=PersistentPlan)
-    disturbances: DisturbancePlan = field(default_factory=DisturbancePlan)
-    ahead: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class LanePlace:
-    """Where a lane group is: what a native step that is recorded now belongs to.
-
-    Attributes
-    ----------
-    envs
-        Environment of each lane.
-    worlds
-        bool [W]: the lanes that take part; None for all.
-    episode, control_step
-        int64 [W] on the scene's device, from 1; the reset's control step is 0.
-    """
-
-    kind: Literal["reset", "substep"]
-    envs: tuple[int, ...]
-    worlds: Worlds
-    episode: Array
-    control_step: Array
-    substep: int
 
 
 class LaneGroup:
@@ -255,11 +207,11 @@ class LaneGroup:
             If an action is not finite and the policy is to raise; nothing was touched.
         """
         self.handle.enter(self.envs[0])
-        self._refuse_unready(worlds)
+        refuse_unready(self, worlds)
         raw = copied(as_float32(action, self.xp))
         acting, refused = worlds, None
         if not finite:
-            refused = self._not_finite(raw, worlds)
+            refused = not_finite(self, raw, worlds)
             if refused is not None:
                 stays = self.xp.logical_not(refused)
                 acting = stays if worlds is None else self.xp.logical_and(worlds, stays)
@@ -456,45 +408,6 @@ class LaneGroup:
     def _stand_down(self) -> None:
         self.place = None
         self.handle.stepping = None
-
-    def _refuse_unready(self, worlds: Worlds) -> None:
-        if self.interrupted:
-            raise NotResetError(
-                f"stepping env {self.envs[0]}: an exception ended its last step or "
-                "reset half-way; reset it first"
-            )
-        if not on_host(self.ready):
-            return
-        ready = self.ready
-        if worlds is not None:
-            ready = self.xp.logical_or(ready, self.xp.logical_not(worlds))
-        if not bool(ready.all()):
-            host = self.scene.to_host(ready, "ended environments")
-            which = [e for e, r in zip(self.envs, host.tolist(), strict=True) if not r]
-            raise NotResetError(
-                f"stepping env {', '.join(map(str, which[:8]))}: not reset since its "
-                "episode ended, its state became invalid, or it was made; reset it"
-            )
-
-    def _not_finite(self, raw: Array, worlds: Worlds) -> Array | None:
-        """Lanes whose action is not finite; None if there can be none."""
-        xp = self.xp
-        bad = xp.logical_not(xp.isfinite(raw).all(1))
-        if worlds is not None:
-            bad = xp.logical_and(bad, worlds)
-        raises = self.options.on_nonfinite == "raise"
-        if (raises or on_host(bad)) and not bool(
-            self.scene.to_host(bad.any().reshape(1), "finite actions")[0]
-        ):
-            return None
-        if raises:
-            host = self.scene.to_host(bad, "finite actions")
-            which = [e for e, b in zip(self.envs, host.tolist(), strict=True) if b]
-            raise ActionError(
-                f"stepping env {', '.join(map(str, which[:8]))}: the action is not "
-                "finite; nothing was changed"
-            )
-        return bad
 
 
 def _any(masks: Any, like: Array, xp: Any) -> Array:

@@ -60,10 +60,11 @@ class Pool:
         self._draw = draw
         self._ahead = ahead
         self._cause = f"{purpose} draws"
-        self._worlds = np.arange(len(streams))
-        self._index = scene.to_device(self._worlds, self._cause)
-        self._rows: Any = None  # [ahead, W, d] on the device
+        self._index = scene.to_device(np.arange(len(streams)), self._cause)
+        self._host: Any = None  # [ahead, W, d]: what the device has
+        self._rows: Any = None  # the same on the device
         self._next: Any = None  # int64 [W] on the device: the row to take next
+        self._further: list[np.random.Generator] = []  # after the last row drawn
         self._takes = 0
 
     def take(self, worlds: Any = None) -> Any:
@@ -87,13 +88,9 @@ class Pool:
 
         To be called before streams are captured, restored or replaced.
         """
-        if self._rows is None:
-            return
-        taken = self._scene.to_host(self._next, self._cause)
-        for streams, k in zip(self._streams, taken.tolist(), strict=True):
-            if k:
-                self._draw(streams[self._purpose], k)
-        self._rows = None
+        if self._rows is not None:
+            self._use_up()
+            self._rows = self._host = None
 
     def _drawn_now(self, worlds: Any) -> Any:
         host = None if worlds is None else self._scene.to_host(worlds, self._cause)
@@ -106,11 +103,24 @@ class Pool:
         rows = np.stack([blank if row is None else row for row in drawn])
         return self._scene.to_device(rows, self._cause)
 
+    def _use_up(self) -> list[tuple[int, int]]:
+        """Move the streams past what was taken; the worlds that took, and how much."""
+        taken = self._scene.to_host(self._next, self._cause)
+        found = [(int(w), int(taken[w])) for w in np.flatnonzero(taken)]
+        for world, k in found:
+            self._draw(self._streams[world][self._purpose], k)
+        return found
+
     def _refill(self) -> None:
-        self.settle()
-        ahead = [
-            self._draw(clone(s[self._purpose]), self._ahead) for s in self._streams
-        ]
-        self._rows = self._scene.to_device(np.stack(ahead, 1), self._cause)
+        if self._rows is None:
+            self._further = [clone(s[self._purpose]) for s in self._streams]
+            drawn = [self._draw(g, self._ahead) for g in self._further]
+            self._host = np.stack(drawn, 1)
+        else:
+            for world, k in self._use_up():
+                row = self._host[:, world]
+                row[: self._ahead - k] = row[k:].copy()
+                row[self._ahead - k :] = self._draw(self._further[world], k)
+        self._rows = self._scene.to_device(self._host, self._cause)
         self._next = self._index * 0
         self._takes = 0

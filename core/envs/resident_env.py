@@ -18,7 +18,8 @@ from gymnasium.vector.utils import batch_space
 from isoscope.core.envs.arrays import any_or_unknown, choose, on_host
 from isoscope.core.envs.captured import LanesState, capture_lanes, restore_lanes
 from isoscope.core.envs.errors import ActionError, NotResetError, SceneClosedError
-from isoscope.core.envs.lanes import LaneGroup, LaneOptions
+from isoscope.core.envs.lane_options import LaneOptions
+from isoscope.core.envs.lanes import LaneGroup
 from isoscope.core.envs.lazy import OnDevice
 from isoscope.core.envs.making import SceneWish, lease_scene
 from isoscope.core.envs.records import ControlStep, LastStep, last_step

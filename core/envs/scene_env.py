@@ -9,7 +9,8 @@ import numpy as np
 
 from isoscope.core.envs.captured import LanesState, capture_lanes, restore_lanes
 from isoscope.core.envs.errors import ActionError, SceneClosedError
-from isoscope.core.envs.lanes import LaneGroup, LaneOptions
+from isoscope.core.envs.lane_options import LaneOptions
+from isoscope.core.envs.lanes import LaneGroup
 from isoscope.core.envs.making import SceneWish, lease_scene
 from isoscope.core.envs.records import ControlStep, LastStep, last_step
 from isoscope.core.envs.stages import Stages

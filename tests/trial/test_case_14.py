@@ -9,7 +9,7 @@ import pytest
 
 from isoscope.app.environments import EnvFactory
 from isoscope.core.envs.errors import ActionError, NotResetError
-from isoscope.core.envs.lanes import LaneOptions
+from isoscope.core.envs.lane_options import LaneOptions
 
 N, BAD = 4, 2
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 import numpy as np
 
-from isoscope.core.envs.arrays import like
+from isoscope.core.envs.arrays import like, rows
 from isoscope.core.envs.randomisation.distributions import (  # noqa: TC001 - msgspec reads it
     AnyDistribution,
 )
@@ -140,8 +140,9 @@ class PersistentParameters:
         """Turn drawn numbers [W, d] into values by entry: [W, …], shaped as those."""
         xp = self._scene.xp
         worlds = draws.shape[0]
+        one = draws[:, 0] * 0.0 + 1.0
         now: dict[str, Any] = {
-            entry: xp.stack([value] * worlds, 0)
+            entry: value * like(rows(one, value[None]), value)
             for entry, value in self._nominal.items()
         }
         for column, (draw, mask) in enumerate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoscope.core.envs.lanes import LaneOptions
+from isoscope.core.envs.lane_options import LaneOptions
 from isoscope.core.envs.making import SceneWish
 from isoscope.core.envs.resident_env import ResidentVectorEnv
 from isoscope.core.envs.scene_env import SceneEnv
