@@ -212,7 +212,9 @@ def _step(
     assert v is not None
     if h_s == 0.0:
         return _still(q, v)
-    return machine.step(q, v, h_s, Control(*given), parameters)
+    outcome = machine.step(q, v, h_s, Control(*given), parameters)
+    # Forces that are zero, instead of none, may turn a -0 into 0; so all become 0.
+    return replace(outcome, q=outcome.q + 0.0, v=outcome.v + 0.0)
 
 
 def _still(q: torch.Tensor, v: torch.Tensor) -> StepOutcome:

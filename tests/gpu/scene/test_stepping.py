@@ -289,6 +289,25 @@ def test_setting_what_is_not_finite_makes_a_world_invalid() -> None:
     assert scene.step(H).status.tolist() == [-1, 0]
 
 
+def test_forces_of_zero_are_no_forces_to_the_last_bit() -> None:
+    """A scene computes with forces from when some were set; no bit may tell when."""
+    scene, pushed = scene_of(everything(), 2), scene_of(everything(), 2)
+    for actor in pushed.actors:
+        links, dofs = len(actor.links), actor.velocity_size
+        pushed.set_dof_forces(actor.index, np.zeros((2, dofs)))
+        pushed.set_link_wrenches(actor.index, np.zeros((2, links, 6)))
+    for zero in (0.0, -0.0):
+        for each in (scene, pushed):
+            each.set_state(0, np.full((2, 2), zero), np.full((2, 2), zero))
+            each.step(H)
+        assert bits(scene) == bits(pushed)
+    for each in (scene, pushed):
+        scatter(each)
+        for _ in range(20):
+            each.step(H)
+    assert bits(scene) == bits(pushed)
+
+
 def test_views_follow_the_state() -> None:
     scene = scene_of(cartpole(), 3)
     scatter(scene)
