@@ -263,7 +263,7 @@ class Dynamics:
         )
         nv = self.tree.nv
         every = _stacked(rows, v)
-        return every[:nv], every[nv:].unflatten(0, (nv, nv))
+        return every[:nv], every[nv:].reshape(nv, nv, q.shape[-1])
 
     def wrench_force(self, q: Tensor, wrench: Tensor, parameters: Parameters) -> Tensor:
         """Compute what wrenches [L, 6, W] on the links do at the joints, [nv, W]."""

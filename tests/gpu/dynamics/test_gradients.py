@@ -10,8 +10,14 @@ import torch
 
 from isoscope.gpu.dynamics.dynamics import Dynamics
 from isoscope.gpu.dynamics.joint_forces import Control
+from tests.gpu.dynamics.models import (
+    arm,
+    cartpole,
+    double_pendulum,
+    forest,
+    random_state,
+)
 from tests.gpu.dynamics.models import built as build
-from tests.gpu.dynamics.models import cartpole, double_pendulum, forest, random_state
 
 if TYPE_CHECKING:
     from isoscope.gpu.model.parameters import Parameters
@@ -84,6 +90,38 @@ def test_forward_mode_agrees_with_backward_mode() -> None:
         torch.testing.assert_close(
             forward[:, :, world].T, whole[:, world, :, world], rtol=1e-9, atol=1e-9
         )
+
+
+@pytest.mark.parametrize(
+    "model", [cartpole(), double_pendulum(), arm(), forest()], ids=lambda m: m.name
+)
+def test_the_residuals_jacobian_is_exact(model: Model) -> None:
+    tree, parameters = build(model)
+    dynamics = Dynamics(tree, parameters)
+    q, v, after = random_state(tree, 3)
+    wrench = torch.randn(len(tree.links), 6, 3, dtype=torch.float64)
+    targets = torch.full((len(tree.drives), 3), 0.3, dtype=torch.float64)
+    control = Control(targets, v, wrench)
+
+    def residual(after: torch.Tensor) -> torch.Tensor:
+        return dynamics.residual(q, v, after, 0.01, control, parameters)
+
+    value, slopes = dynamics.residual_jacobian(q, v, after, 0.01, control, parameters)
+    assert torch.equal(value, residual(after))
+    whole = torch.autograd.functional.jacobian(residual, after)  # type: ignore[no-untyped-call]
+    for world in range(3):
+        torch.testing.assert_close(
+            slopes[:, :, world], whole[:, world, :, world], rtol=1e-9, atol=1e-9
+        )
+
+
+def test_a_wrenchs_generalised_force_is_what_the_bias_loses() -> None:
+    tree, parameters = build(forest())
+    dynamics = Dynamics(tree, parameters)
+    q, v, _ = random_state(tree, 3)
+    wrench = torch.randn(len(tree.links), 6, 3, dtype=torch.float64)
+    lost = dynamics.bias(q, v, parameters) - dynamics.bias(q, v, parameters, wrench)
+    torch.testing.assert_close(dynamics.wrench_force(q, wrench, parameters), lost)
 
 
 def test_what_is_kept_of_parameters_holds_no_graph() -> None:
