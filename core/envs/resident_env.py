@@ -362,9 +362,8 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _actions(self, actions: Any) -> tuple[Array, bool]:
         shape = (self.num_envs, self.task.action.size)
-        if type(actions) is not type(self.lanes.count) or isinstance(
-            actions, np.ndarray
-        ):
+        kind = type(actions)
+        if kind is np.ndarray or kind is not type(self.lanes.count):
             host = np.asarray(actions, np.float32)
             self._refuse_shape(host.shape, shape)
             return self.scene.to_device(host, "action"), bool(np.isfinite(host).all())
