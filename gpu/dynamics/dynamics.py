@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from isoscope.gpu.dynamics.programs import KINEMATIC_PARTS, RECIPES, program
-from isoscope.gpu.dynamics.structure import SIMPLE, keepable, structure_of
+from isoscope.gpu.dynamics.structure import (
+    SIMPLE,
+    keepable,
+    size_in_bytes,
+    structure_of,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,8 +25,10 @@ if TYPE_CHECKING:
     from isoscope.gpu.model.parameters import Parameters
     from isoscope.gpu.model.tree import Tree
 
-# how many sets of parameters are remembered: a scene has one for each block of worlds
+# How many sets of parameters are remembered, a scene having one for each block of
+# worlds, and how much memory they may hold.
 REMEMBERED = 64
+REMEMBERED_BYTES = 256 * 1024**2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +93,7 @@ class Dynamics:
     def __init__(self, tree: Tree, parameters: Parameters) -> None:
         self.tree = tree
         self._known: OrderedDict[int, _Known] = OrderedDict()
+        self._held = 0
         self._structure = self._of(parameters).structure
 
     def kinematics(self, q: Tensor, v: Tensor, parameters: Parameters) -> Kinematics:
@@ -285,8 +293,12 @@ class Dynamics:
         if known is None:
             known = _Known(parameters, structure_of(parameters), keepable(parameters))
             self._known[id(parameters)] = known
-            if len(self._known) > REMEMBERED:
-                self._known.popitem(last=False)
+            self._held += size_in_bytes(parameters)
+            while len(self._known) > 1 and (
+                len(self._known) > REMEMBERED or self._held > REMEMBERED_BYTES
+            ):
+                _, dropped = self._known.popitem(last=False)
+                self._held -= size_in_bytes(dropped.parameters)
         return known
 
     def _call(

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
+from torch.autograd import forward_ad
 
 from isoscope.gpu.dynamics.algebra import Inertia
 
@@ -50,33 +51,42 @@ SIMPLE: dict[str, float | None] = {
 def structure_of(parameters: Parameters) -> Structure:
     """Find what is constant in all worlds; reads the parameters back where they are.
 
-    Parameters that torch.func transforms, whose values can't be asked for, only have
-    their known zeros folded.
+    Nothing of a parameter that is differentiated by is folded: a zero has a derivative.
     """
     known = dict(parameters.structure)
     result: list[tuple[str, tuple[float | None, ...]]] = []
     for name, simple in SIMPLE.items():
         tensor = parameters[name]
         flags: Sequence[bool]
-        if name in known:
-            flags = known[name]
-        elif simple is None or _transformed(tensor):
+        if simple is None or _differentiated(tensor):
             flags = [False] * tensor.shape[0]
+        elif name in known:
+            flags = known[name]
         else:
             flags = (tensor.detach() == simple).all(dim=1).tolist()
         result.append((name, tuple(simple if flag else None for flag in flags)))
     return tuple(result)
 
 
-def _transformed(tensor: torch.Tensor) -> bool:
-    return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
+def _differentiated(tensor: torch.Tensor) -> bool:
+    """Whether autograd, torch.func or forward mode follows the tensor."""
+    if tensor.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return True
+    return (
+        forward_ad._current_level >= 0
+        and forward_ad.unpack_dual(tensor).tangent is not None  # type: ignore[no-untyped-call]
+    )
 
 
 def keepable(parameters: Parameters) -> bool:
     """Whether what is computed from the parameters may be kept from call to call."""
-    return not any(
-        parameters[name].requires_grad or _transformed(parameters[name])
-        for name in SIMPLE
+    return not any(_differentiated(parameters[name]) for name in SIMPLE)
+
+
+def size_in_bytes(parameters: Parameters) -> int:
+    """Return how much memory the parameters that the dynamics read hold at most."""
+    return sum(
+        parameters[name].numel() * parameters[name].element_size() for name in SIMPLE
     )
 
 

@@ -265,6 +265,24 @@ def test_code_is_shared_in_the_process_and_can_be_read() -> None:
     assert "targets" not in Dynamics(again, other).source("semi_implicit")
 
 
+def test_parameters_are_forgotten_when_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tree, parameters = built(cartpole())
+    dynamics = Dynamics(tree, parameters)
+    q, v, force = random_state(tree, 2)
+    monkeypatch.setattr("isoscope.gpu.dynamics.dynamics.REMEMBERED", 3)
+    many = [parameters.replaced("gravity", [0.0, 0.0, -k]) for k in range(1, 9)]
+    for changed in (*many, *many):
+        result = dynamics.acceleration(q, v, force, changed)
+        fresh = Dynamics(tree, changed).acceleration(q, v, force, changed)
+        assert torch.equal(result, fresh)
+    assert len(dynamics._known) == 3
+    monkeypatch.setattr("isoscope.gpu.dynamics.dynamics.REMEMBERED_BYTES", 1)
+    dynamics.acceleration(q, v, force, many[0])
+    assert len(dynamics._known) == 1
+
+
 def test_other_precisions_get_the_same_code() -> None:
     tree, parameters = built(arm())
     dynamics = Dynamics(tree, parameters)

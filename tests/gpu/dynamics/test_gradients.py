@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 from isoscope.gpu.dynamics.dynamics import Dynamics
 from isoscope.gpu.dynamics.joint_forces import Control
@@ -133,6 +134,32 @@ def test_what_is_kept_of_parameters_holds_no_graph() -> None:
         # a second pass through a graph that was kept would fail
         _, next_v = dynamics.semi_implicit(q, v, 0.01, Control(), learned)
         next_v.sum().backward()  # type: ignore[no-untyped-call]
+
+
+# torch's own first use of forward mode says it
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+def test_a_parameter_that_is_zero_has_its_derivative() -> None:
+    tree, parameters = build(cartpole())
+    dynamics = Dynamics(tree, parameters)
+    q, v, _ = random_state(tree, 2)
+
+    def speed(damping: torch.Tensor) -> torch.Tensor:
+        # as `replaced` can't look at values that torch.func follows
+        changed = dataclasses.replace(parameters, damping=damping)
+        return dynamics.semi_implicit(q, v, 0.01, Control(), changed)[1].sum()
+
+    assert not parameters.damping.any()
+    learned = torch.zeros_like(parameters.damping, requires_grad=True)
+    (slope,) = torch.autograd.grad(speed(learned), learned)
+    assert (slope != 0).all()
+    torch.testing.assert_close(torch.func.grad(speed)(parameters.damping), slope)
+    with forward_ad.dual_level():
+        unit = torch.ones_like(slope)
+        dual = forward_ad.make_dual(parameters.damping, unit)  # type: ignore[no-untyped-call]
+        tangent = forward_ad.unpack_dual(speed(dual)).tangent  # type: ignore[no-untyped-call]
+        torch.testing.assert_close(tangent, slope.sum())
+    # what was made for the dual numbers is not used for others
+    assert torch.equal(speed(parameters.damping), speed(learned).detach())
 
 
 def test_gradients_of_parameters_under_func() -> None:
