@@ -113,7 +113,8 @@ class Container:
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         os.write(self._descriptor, first_bytes())
         for name, text in attributes.items():
-            self._file.attrs[name] = text
+            # Of fixed length: HDF5 keeps others where no checksum covers them.
+            self._file.attrs[name] = np.bytes_(text.encode())
         for pool in POOL_NAMES:
             dtype = np.dtype(POOLS[pool])
             self._file.create_dataset(

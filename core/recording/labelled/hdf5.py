@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import h5py
+import numpy as np
 
 from isoscope.core.errors import ReadError, one_line
 from isoscope.core.recording.labelled.forms import (
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 # What h5py lets through of libhdf5's complaints.
 H5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
 OPENING = "opening"
+MAX_ATTRIBUTE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +122,24 @@ def open_file(path: Path) -> Opened:
             problem = f"cut: it has {head.size:,} of {head.end:,} bytes"
         raise ReadError(OPENING, path, problem, remedy=remedy) from None
     return Opened(file, writer, head.marked and writer is None)
+
+
+def attributes(file: h5py.File) -> dict[str, str]:
+    """The root group's attributes that are text of fixed length.
+
+    Others are none of a recorder's, and a damaged one can hold up the library for ever.
+    """
+    out = {}
+    for k in range(h5py.h5a.get_num_attrs(file.id)):
+        found = h5py.h5a.open(file.id, index=k)
+        kind = found.get_type()
+        if isinstance(kind, h5py.h5t.TypeStringID) and not kind.is_variable_str():
+            if found.shape == () and kind.get_size() <= MAX_ATTRIBUTE:
+                value = np.zeros((), f"S{kind.get_size()}")
+                found.read(value)
+                out[_text(found.name)] = _text(value[()])
+    return out
+
+
+def _text(value: bytes | str) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")

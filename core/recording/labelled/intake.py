@@ -239,6 +239,41 @@ class Intake:
             self._definitions = bytearray()
             return batch
 
+    def take_news(self, taken: list[int]) -> Batch:
+        """Take out all that came since, for whoever wants rows but no journal.
+
+        Rows that stay in their buffers are copied, each once: frames are filled in
+        where they lie.
+
+        Parameters
+        ----------
+        taken
+            Rows by table that were taken out before; is brought up to date.
+        """
+        blocks: list[Block] = []
+        with self.lock:
+            taken += [0] * (len(self.buffers) - len(taken))
+            for block in self._sealed:
+                skip = taken[block.table] - block.first
+                rows = block.rows[skip:] if skip > 0 else block.rows
+                if len(rows):
+                    first = block.first + len(block.rows) - len(rows)
+                    blocks.append(Block(block.table, block.schema, first, rows))
+                taken[block.table] = block.first + len(block.rows)
+            for buffer in self.buffers:
+                first = taken[buffer.table]
+                if first < len(buffer):
+                    rows = buffer.rows[first - buffer.first : buffer.count].copy()
+                    blocks.append(Block(buffer.table, buffer.schema, first, rows))
+                    taken[buffer.table] = len(buffer)
+            batch = Batch(
+                *(blocks, [], list(taken), self._blobs, bytes(self._definitions)),
+                bytes=self.backlog,
+            )
+            self._sealed, self._blobs = [], []
+            self._definitions = bytearray()
+            return batch
+
     def stored(self, places: list[tuple[int, ...]]) -> None:
         """Note where blobs lie in the file: a row of their table each."""
         rows = np.array(places, BLOBS.dtype)

@@ -26,7 +26,12 @@ from isoscope.core.recording.labelled.forms import (
     read_definitions,
     unpack_journal,
 )
-from isoscope.core.recording.labelled.hdf5 import H5_ERRORS, Opened, open_file
+from isoscope.core.recording.labelled.hdf5 import (
+    H5_ERRORS,
+    Opened,
+    attributes,
+    open_file,
+)
 from isoscope.core.recording.labelled.tables import (
     POOL_NAMES,
     POOLS,
@@ -136,9 +141,7 @@ class Store:
         self._opened: Opened | None = open_file(path)
         self.writer, self.cut = self._opened.writer, self._opened.cut
         try:
-            self.attributes = {
-                str(k): _plain(v) for k, v in self._opened.file.attrs.items()
-            }
+            self.attributes = attributes(self._opened.file)
             self._begin()
             self._take_in()
         except H5_ERRORS as error:
@@ -169,7 +172,7 @@ class Store:
         """The open file; opened anew if it was closed meanwhile."""
         if self._opened is None:
             opened = open_file(self.path)
-            now = {str(k): _plain(v) for k, v in opened.file.attrs.items()}
+            now = attributes(opened.file)
             if now.get("run") != self.attributes.get("run"):
                 opened.file.close()
                 raise ReadError(READING, self.path, "another recording lies there now")
@@ -496,7 +499,3 @@ class Store:
             return None if content is None else msgspec.json.decode(content)
         except msgspec.DecodeError as error:
             raise self._error(error, "/blobs") from None
-
-
-def _plain(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,216 @@
+"""The recorder's calls: they pack records into an intake, whatever empties that.
+
+Behind it is a file (:class:`isoscope.core.recording.labelled.recorder.Recorder`) or
+another process. Every call packs a row into memory that is there already and returns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from isoscope.core.recording.labelled import tables as t
+from isoscope.core.recording.labelled.frames import OVER, Frame, Ragged
+from isoscope.core.recording.labelled.records import DIGEST_BYTES, Dropped, Field
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.core.recording.labelled import records as r
+    from isoscope.core.recording.labelled.intake import Intake
+
+_astuple = msgspec.structs.astuple
+
+
+class IntakeRecorder:
+    """Records one run into an intake. All methods may be called from any thread.
+
+    Parameters
+    ----------
+    intake
+        What takes the records in.
+    """
+
+    def __init__(self, intake: Intake) -> None:
+        self._intake = intake
+        self._time_s = 0.0
+        self._actors = 0
+        self._snapshots = 0
+        self._native = intake.buffers[intake.tables["native"]]
+
+    # -- what there is --
+
+    @property
+    def intake(self) -> Intake:
+        """What takes the records in."""
+        return self._intake
+
+    @property
+    def rows(self) -> int:
+        """Native steps recorded so far: the number that the next one gets."""
+        return len(self._native)
+
+    @property
+    def backlog_bytes(self) -> int:
+        """What waits in memory."""
+        return self._intake.backlog
+
+    def identify(self, identity: r.Identity) -> None:
+        """Say what runs; the last one holds."""
+        told = msgspec.structs.asdict(identity)
+        told["spaces"] = [msgspec.structs.asdict(s) for s in identity.spaces]
+        self._intake.define({"define": "identity", **told})
+
+    def scene(self, scene: r.SceneInfo) -> None:
+        """Say what a scene is; may be told again as more of it is known."""
+        told = msgspec.structs.asdict(scene)
+        self._intake.define({"define": "scene", **told})
+
+    def actor(self, actor: r.ActorInfo) -> int:
+        """Add an actor, at any time; returns its number, for `Field.actor`."""
+        told = msgspec.structs.asdict(actor)
+        reference = {}
+        for name, value in actor.reference.items():
+            array = np.ascontiguousarray(value)
+            if array.dtype.kind in "biuf":
+                number = self._intake.blob(array.tobytes())
+                reference[name] = [number, array.dtype.str, list(array.shape)]
+        with self._intake.lock:
+            number = self._actors
+            self._actors += 1
+            told |= {"define": "actor", "id": number, "reference": reference}
+            self._intake.define(told)
+        return number
+
+    def destroyed(self, actor: int, row: int) -> None:
+        """Say that an actor no longer exists from this native row on."""
+        self._intake.define({"define": "destroyed", "actor": actor, "row": row})
+
+    def frame(
+        self,
+        fields: Sequence[Field],
+        dtype: Any,
+        over: str = "native",
+        scene: int = -1,
+    ) -> Frame:
+        """Add a frame: values of these fields, all of one dtype, that go with rows.
+
+        Parameters
+        ----------
+        fields
+            What is in it; at any time, so also when new fields turn up.
+        dtype
+            Of numbers or bool.
+        over
+            ``"native"`` or ``"transitions"``: whose rows.
+        scene
+            Whose state it is, or -1.
+        """
+        return Frame(self._intake, fields, dtype, _checked(over), scene)
+
+    def ragged(
+        self, field: Field, dtype: Any, over: str = "native", scene: int = -1
+    ) -> Ragged:
+        """Add a field whose length varies; `field.shape` is one entry's."""
+        return Ragged.make(self._intake, field, dtype, _checked(over), scene)
+
+    # -- records --
+
+    def native(self, step: r.NativeStep, *frames: Frame) -> int:
+        """Record a native step and the vectors of these frames; returns its row.
+
+        -1 where it was refused: too much waits, or the recording stopped.
+        """
+        intake = self._intake
+        with intake.lock:
+            h_s = step.h_s
+            if not intake.accepts:
+                row = intake.refuse("native")
+            else:
+                if math.isfinite(h_s):
+                    self._time_s += h_s
+                s = _astuple(step)
+                buffer = self._native
+                packer = t.NATIVE.packer
+                packer.pack_into(
+                    buffer.raw, buffer.count * packer.size, *s, self._time_s
+                )
+                row = intake.filled(buffer)
+            for frame in frames:
+                frame.commit(row)
+        return row
+
+    def transition(self, transition: r.Transition, *frames: Frame) -> int:
+        """Record a control step and the vectors of these frames; returns its number."""
+        with self._intake.lock:
+            row = self._add("transitions", transition)
+            for frame in frames:
+                frame.commit(row)
+        return row
+
+    def reset(self, reset: r.Reset) -> int:
+        """Record a reset."""
+        return self._add("resets", reset)
+
+    def profile(self, entry: r.ProfileEntry) -> int:
+        """Record a profiler's entry."""
+        return self._add("profile", entry)
+
+    def snapshot(self, snapshot: r.Snapshot) -> int:
+        """Record a snapshot; returns its id, -1 where it was refused."""
+        with self._intake.lock:
+            if snapshot.id < 0:
+                snapshot = msgspec.structs.replace(snapshot, id=self._snapshots)
+            if self._add("snapshots", snapshot) < 0:
+                return -1
+            self._snapshots = max(self._snapshots, snapshot.id + 1)
+        return snapshot.id
+
+    def change(self, change: r.ConfigurationChange) -> int:
+        """Record a change of the persistent configuration."""
+        return self._add("changes", change)
+
+    def failure(self, failure: r.Failure) -> int:
+        """Record a failure."""
+        return self._add("failures", failure)
+
+    def event(self, event: r.SceneEvent) -> int:
+        """Record what happened to a scene between native steps."""
+        return self._add("events", event)
+
+    def chunk(self, event: r.ChunkEvent) -> int:
+        """Record a stage in the life of an action chunk."""
+        return self._add("chunks", event)
+
+    def dropped(self, dropped: Dropped) -> int:
+        """Record that something was not recorded, by whoever gives the records."""
+        return self._add("dropped", dropped)
+
+    def stream(self, sample: r.StreamSample) -> int:
+        """Record a sample of a sensor."""
+        data, form, digest = sample.data, "", b""
+        if data is not None:
+            if not isinstance(data, bytes | bytearray | memoryview):
+                array = np.ascontiguousarray(data)
+                form = f"{array.dtype.str} {'x'.join(map(str, array.shape))}"
+                data = array.tobytes()
+            digest = hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+        values = (
+            *(sample.name, sample.capture_id, sample.capture_time_s),
+            *(sample.read_time_s, sample.env, sample.row, sample.wall_ns),
+            *(digest, form, data if sample.keep else None),
+        )
+        return self._intake.add_record("streams", list(values))
+
+    def _add(self, table: str, record: msgspec.Struct) -> int:
+        return self._intake.add_record(table, list(_astuple(record)))
+
+
+def _checked(over: str) -> str:
+    if over not in OVER:
+        raise ValueError(f"a frame goes with {' or '.join(OVER)}, not {over!r}")
+    return over
