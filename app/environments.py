@@ -1,8 +1,14 @@
 """The environments that ship with the program, made with the simulator.
 
-Gymnasium imports this module and calls `register_all` whenever it is imported itself
-(the entry point group ``gymnasium.envs``), so nothing heavy may be imported here before
-an environment is made.
+Importing this module registers them with Gymnasium, as its `register_envs` wants it:
+
+    import gymnasium as gym
+    import isoscope.app.environments
+    env = gym.make("isoscope/CartPole-v0")
+
+The module's name in front does without the import, in workers too:
+``gym.make("isoscope.app.environments:isoscope/CartPole-v0")``. Nothing of torch is
+imported before an environment is made.
 """
 
 from __future__ import annotations
@@ -10,7 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from isoscope.core.errors import MissingExtraError, UsageError
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from isoscope.core.envs.lane_options import LaneOptions
     from isoscope.core.envs.making import SceneWish
     from isoscope.core.envs.resident_env import ResidentVectorEnv
@@ -25,7 +35,12 @@ NAMES = ("CartPole", "CartPoleLab", "DoublePendulumRail", "FallingBodies", "Push
 
 def register_all() -> None:
     """Register ``isoscope/<task>-v0`` for each task, once."""
-    from gymnasium.envs.registration import register, registry
+    try:
+        from gymnasium.envs.registration import register, registry
+    except ImportError as error:
+        raise MissingExtraError(
+            "simulating", "sim", error.name or "gymnasium"
+        ) from None
 
     for name in NAMES:
         identity = f"{NAMESPACE}/{name}-v0"
@@ -64,6 +79,8 @@ class EnvFactory:
         ``shared`` or ``independent``; batches are resident.
     integrator
         None takes the one the task was made for.
+    configuration
+        Persistent values other than the model's and the task's.
     """
 
     task: str
@@ -72,6 +89,7 @@ class EnvFactory:
     device: str = "cpu"
     precision: Precision = "float64"
     integrator: str | None = None
+    configuration: Mapping[str, Any] = field(default_factory=dict)
     options: LaneOptions | None = None
     stages: Stages | None = None
 
@@ -110,10 +128,24 @@ class EnvFactory:
     def _wish(self) -> SceneWish:
         from isoscope.core.envs.making import SceneWish
 
-        return SceneWish(make_scene, self.device, self.precision, self.integrator)
+        return SceneWish(
+            make_scene,
+            self.device,
+            self.precision,
+            self.integrator,
+            self.configuration,
+        )
 
 
-_FACTORY = ("scene", "device", "precision", "integrator", "options", "stages")
+_FACTORY = (
+    "scene",
+    "device",
+    "precision",
+    "integrator",
+    "configuration",
+    "options",
+    "stages",
+)
 _ENV = ("env_id", "seed", "render_mode")
 _BATCH = ("autoreset_mode", "results", "first_env", "seed")
 
@@ -139,8 +171,6 @@ def make_batch(task: str, num_envs: int = 1, **kwargs: Any) -> ResidentVectorEnv
     """Make a resident batch for `gymnasium.make_vec`; see `make_env`."""
     own = {name: kwargs.pop(name) for name in _BATCH if name in kwargs}
     if kwargs.pop("scene", "resident") != "resident":
-        from isoscope.core.errors import UsageError
-
         raise UsageError(
             f"making a batch of {task}: its scene is resident; take "
             "vectorization_mode='sync' for shared or independent ones"
@@ -151,3 +181,6 @@ def make_batch(task: str, num_envs: int = 1, **kwargs: Any) -> ResidentVectorEnv
 def _factory(task: str, kwargs: dict[str, Any]) -> EnvFactory:
     mine = {name: kwargs.pop(name) for name in _FACTORY if name in kwargs}
     return EnvFactory(task, settings=kwargs, **mine)
+
+
+register_all()

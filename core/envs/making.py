@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from isoscope.core.envs.manager import context
 from isoscope.core.envs.scene_handle import SceneHandle
 from isoscope.core.envs.scene_key import SceneKey, fingerprint
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from isoscope.core.envs.manager import Lease
     from isoscope.core.envs.randomisation.persistent import PersistentPlan
     from isoscope.core.envs.stages import Stages
@@ -26,12 +28,16 @@ class SceneWish:
     ----------
     integrator
         None takes the one the task was made for.
+    configuration
+        Persistent values other than the model's and the task's, by name; part of the
+        key that scenes are shared under.
     """
 
     maker: SceneMaker
     device: str = "cpu"
     precision: Precision = "float64"
     integrator: str | None = None
+    configuration: Mapping[str, Any] = field(default_factory=dict)
 
 
 def lease_scene(
@@ -52,7 +58,7 @@ def lease_scene(
         Whatever the maker refuses, or a scene of another thread.
     """
     integrator = wish.integrator or task.integrator
-    wanted = dict(task.configuration())
+    wanted = {**task.configuration(), **wish.configuration}
     texts = {
         "model": task.model,
         "device": wish.device,

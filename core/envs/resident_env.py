@@ -102,6 +102,8 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         stages: Stages | None = None,
     ) -> None:
         super().__init__()
+        # until it is whole there is nothing to close, as old Gymnasiums do at the end
+        self.closed = True
         if num_envs < 1:
             raise UsageError(
                 f"making a batch of {num_envs} environments: give 1 or more"
@@ -146,6 +148,7 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         # lanes whose next step only resets, in NEXT_STEP mode
         self._due: Array = xp.zeros_like(self.lanes.ready)
         self._last: ControlStep | None = None
+        self.closed = False
 
     # -- Gymnasium ---------------------------------------------------------------------
 

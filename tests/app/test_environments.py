@@ -43,9 +43,9 @@ def test_all_tasks_are_registered() -> None:
     assert set(NAMES) == set(TASKS)
 
 
-def test_the_module_is_light_because_gymnasium_imports_it() -> None:
+def test_importing_the_module_registers_and_brings_no_torch() -> None:
     code = (
-        "import sys, isoscope.app.environments as e, gymnasium; e.register_all();"
+        "import sys, isoscope.app.environments, gymnasium;"
         "print('torch' in sys.modules, 'isoscope/Pusher-v0' in gymnasium.registry)"
     )
     done = subprocess.run(
@@ -83,6 +83,25 @@ def test_a_batch_comes_from_make_vec() -> None:
     assert np.array_equal(one.reset(seed=2)[0], observation[1])
     one.close()
     many.close()
+
+
+def test_the_modules_name_in_front_imports_it_and_render_modes_go_through() -> None:
+    one = gym.make(
+        "isoscope.app.environments:isoscope/CartPole-v0", render_mode="ansi", **FAST
+    )
+    one.reset(seed=1)
+    assert "CartPole" in str(one.render())
+    one.close()
+
+
+def test_a_configuration_of_ones_own_is_part_of_the_scenes_key() -> None:
+    plain = EnvFactory("CartPole", **FAST)()
+    mild = EnvFactory("CartPole", configuration={"gravity": (0.0, -1.6, 0.0)}, **FAST)
+    one, other = mild(1), mild(2)
+    assert one.scene is other.scene is not plain.scene
+    assert one.scene.persistent_configuration()["gravity"].tolist() == [0, -1.6, 0]
+    for made in (plain, one, other):
+        made.close()
 
 
 def test_a_factory_can_be_sent_to_a_worker() -> None:
