@@ -87,12 +87,10 @@ def superblock(head: bytes) -> Superblock | None:
     """Parse a file's first bytes; None where they hold no such superblock."""
     if len(head) < HEAD_BYTES:
         return None
-    mark, version, _, _, flags, base, _, end, _ = _SUPERBLOCK.unpack_from(
-        head, USER_BLOCK
-    )
+    mark, version, _, _, flags, _, _, end, _ = _SUPERBLOCK.unpack_from(head, USER_BLOCK)
     if mark != b"\x89HDF\r\n\x1a\n" or version not in (2, 3):
         return None
-    return Superblock(bool(version == 3 and flags & 1), base + end)
+    return Superblock(bool(version == 3 and flags & 1), end)
 
 
 def to_json(value: Any) -> bytes:

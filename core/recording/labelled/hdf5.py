@@ -137,7 +137,7 @@ def attributes(file: h5py.File) -> dict[str, str]:
             if found.shape == () and kind.get_size() <= MAX_ATTRIBUTE:
                 value = np.zeros((), f"S{kind.get_size()}")
                 found.read(value)
-                out[_text(found.name)] = _text(value[()])
+                out[_text(found.name)] = _text(bytes(value[()]))
     return out
 
 

@@ -89,6 +89,8 @@ def copy(store: Store, target: Path, note: str) -> Copied:
 
     Raises
     ------
+    ReadError
+        If not even the definitions can be read.
     WriteError
         If it can't be written; then there is no target.
     """
@@ -96,13 +98,17 @@ def copy(store: Store, target: Path, note: str) -> Copied:
     copied = Copied(lost=[f"{what} ({where})" for what, where in store.problems])
     end = store.tables.get("end")
     copied.ended = end is not None and len(end) > 0
+    definitions = store.raw("definitions", 0, store.definition_bytes())
+    blob_bytes = 0
+    try:
+        blob_bytes = store.blob_bytes()
+    except ReadError as error:
+        copied.lost.append(str(error))
     container: Container | None = None
     try:
-        container = Container(
-            target, attributes, live=False, blob_bytes=store.blob_bytes()
-        )
-        container.add_definitions(store.raw_definitions())
-        _blobs(store, container, copied)
+        container = Container(target, attributes, live=False, blob_bytes=blob_bytes)
+        container.add_definitions(definitions)
+        _blobs(store, container, blob_bytes, copied)
         for table in list(store.tables.values()):
             _table(store, container, table, copied)
         if end is not None and not copied.ended:
@@ -133,19 +139,16 @@ def _text(store: Store, container: Container, text: str) -> int:
     return number
 
 
-def _blobs(store: Store, container: Container, copied: Copied) -> None:
+def _blobs(store: Store, container: Container, length: int, copied: Copied) -> None:
     """Copy the blobs as they lie, so that their places stay right."""
-    at = 0
-    while True:
+    for at in range(0, length, BLOB_STEP):
+        stop = min(at + BLOB_STEP, length)
         try:
-            content = store.raw_blobs(at, at + BLOB_STEP)
-        except (OSError, RuntimeError, ReadError) as error:
-            copied.lost.append(f"blobs from byte {at} on: {error}")
-            return
-        if not content:
-            return
+            content = store.raw("blobs", at, stop)
+        except ReadError as error:
+            copied.lost.append(str(error))
+            content = bytes(stop - at)  # which no checksum fits
         container.add_blobs(content)
-        at += len(content)
 
 
 def _table(store: Store, container: Container, table: Table, copied: Copied) -> None:

@@ -363,22 +363,32 @@ class Store:
         """The name of the table of this number; raises KeyError."""
         return self._by_id[number].schema.name
 
-    def raw_definitions(self) -> bytes:
-        """The definitions that were read, as they lie in the file."""
+    def raw(self, name: str, start: int, stop: int) -> bytes:
+        """Bytes start .. stop of ``blobs`` or ``definitions`` as they lie there.
+
+        Raises
+        ------
+        ReadError
+            If they can't be read.
+        """
         with self.lock:
-            content: bytes = self._file()["definitions"][: self._defined].tobytes()
+            try:
+                content: bytes = self._fresh(name)[start:stop].tobytes()
+            except H5_ERRORS as error:
+                raise self._error(error, f"/{name}") from None
             return content
+
+    def definition_bytes(self) -> int:
+        """How many bytes of the definitions were read and are whole."""
+        return self._defined
 
     def blob_bytes(self) -> int:
-        """How many bytes the blobs have."""
+        """How many bytes the blobs have; raises ReadError."""
         with self.lock:
-            return int(self._fresh("blobs").shape[0])
-
-    def raw_blobs(self, start: int, stop: int) -> bytes:
-        """The blobs' bytes from start to stop, or to their end."""
-        with self.lock:
-            content: bytes = self._fresh("blobs")[start:stop].tobytes()
-            return content
+            try:
+                return int(self._fresh("blobs").shape[0])
+            except H5_ERRORS as error:
+                raise self._error(error, "/blobs") from None
 
     def read(
         self,
