@@ -377,10 +377,10 @@ class LaneGroup:
 
     def close(self) -> None:
         """Let go of the own snapshot; refused from a foreign thread."""
-        self.handle.enter(self.envs[0], bind=False)
-        if self.own is not None:
-            self.handle.release(self.own)
-            self.own = None
+        may_touch = self.handle.leave(self.envs[0])
+        own, self.own = self.own, None
+        if own is not None and may_touch:
+            self.handle.release(own)
         if self.handle.resident is self:
             self.handle.resident = None
 

@@ -88,7 +88,7 @@ class SceneManager:
             if handle.users == 0 and not handle.closed and self._has(handle):
                 self._close(handle)
             return
-        handle.enter(lease.env, bind=False)
+        handle.leave(lease.env)
         lease.released = True
         handle.users -= 1
         handle.tell("release", lease.env, users=handle.users)

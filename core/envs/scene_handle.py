@@ -109,6 +109,23 @@ class SceneHandle:
             )
         return self.scene
 
+    def leave(self, env: int = -1) -> bool:
+        """Enter to let go; whether the scene may still be touched.
+
+        An environment whose thread has ended can be closed from others; its snapshots
+        then go with the scene.
+
+        Raises
+        ------
+        SceneThreadError
+            From a foreign thread while the scene's own is alive.
+        """
+        if self.thread is not None and not self.thread.is_alive():
+            return False
+        if not self.closed:
+            self.enter(env, bind=False)
+        return not self.closed
+
     # -- snapshots ---------------------------------------------------------------------
 
     def capture(self, env: int = -1) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -107,6 +109,31 @@ def test_a_configuration_of_ones_own_is_part_of_the_scenes_key() -> None:
 def test_a_factory_can_be_sent_to_a_worker() -> None:
     make = EnvFactory("Pusher", {"max_steps": 5}, options=BOTH, **FAST)
     assert pickle.loads(pickle.dumps(make)) == make
+
+
+TRUTH = (
+    Path(__file__).parents[1] / "data/recordings/independent_cartpole_env0.truth.json"
+)
+
+
+def test_the_cartpole_is_like_the_real_engines() -> None:
+    """From the first observation of the recorded episode, with its actions."""
+    rows = json.loads(TRUTH.read_text("utf-8"))["transitions"]
+    rows = [row for row in rows if row["episode"] == 1]
+    one = EnvFactory("CartPole", scene="independent")()
+    one.reset(seed=0)
+    omega, speed, place, angle = rows[0]["obs"]
+    scene = one.scene
+    scene.set_state(
+        0,
+        scene.to_device(np.array([[place, angle]]), "test"),
+        scene.to_device(np.array([[speed, omega]]), "test"),
+    )
+    for row in rows:
+        observation, reward, *ends, _ = one.step(np.array(row["action"], np.float32))
+        assert np.abs(observation - np.array(row["next_obs"])).max() <= 5e-3
+        assert [reward, *ends] == [row["reward"], row["terminated"], row["truncated"]]
+    one.close()
 
 
 def trace(vector: Any, steps: int) -> list[Any]:

@@ -221,6 +221,23 @@ def test_made_here_and_used_there_is_fine() -> None:
     assert in_a_thread(lambda: (one.reset(seed=1), one.step(ACTION))) is None
 
 
+def test_what_a_thread_left_behind_can_be_closed() -> None:
+    made: list[Any] = []
+
+    def work() -> None:
+        made.append(env())
+        made[0].reset(seed=1)
+        made[0].step(ACTION)
+
+    assert in_a_thread(work) is None
+    one = made[0]
+    with pytest.raises(SceneThreadError, match="thread second"):
+        one.step(ACTION)
+    one.close()
+    assert rails(one).closed
+    assert context.scenes == ()
+
+
 def test_everything_that_happens_to_a_scene_is_told(events: list[Any]) -> None:
     one, other = env(), env(env_id=1)
     one.reset(seed=1)

@@ -160,6 +160,28 @@ def test_a_world_alone_among_many_goes_as_it_does_alone() -> None:
     assert np.array_equal(observations[3], first)
 
 
+@given(turns=st.lists(st.integers(0, 3), max_size=40), seed=st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_whoever_steps_next_in_a_shared_scene(turns: list[int], seed: int) -> None:
+    """Turns need no order; resets and ends of others matter to nobody."""
+    together = [env(env_id=i, max_steps=4, disturbances=DISTURBED) for i in range(4)]
+    alone = [
+        env(scene="independent", env_id=i, max_steps=4, disturbances=DISTURBED)
+        for i in range(4)
+    ]
+    for i, (a, b) in enumerate(zip(together, alone, strict=True)):
+        assert np.array_equal(a.reset(seed=seed + i)[0], b.reset(seed=seed + i)[0])
+    for k, i in enumerate(turns):
+        action = np.array([0.1 * k], np.float32)
+        results = [one.step(action) for one in (together[i], alone[i])]
+        assert np.array_equal(results[0][0], results[1][0])
+        assert results[0][1:] == results[1][1:]
+        if results[0][2] or results[0][3]:
+            assert np.array_equal(together[i].reset()[0], alone[i].reset()[0])
+    for one in together + alone:
+        one.close()
+
+
 def test_invalid_and_non_finite_lanes_do_not_touch_the_others() -> None:
     kwargs: dict[str, Any] = {"on_nonfinite": "invalidate", "force_scale_n": 10.0}
     made = three(3, "NextStep", **kwargs)
