@@ -429,8 +429,13 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
 
     def _asked(self, crew: Crew, doing: str, requests: Sequence[Request]) -> list[Any]:
         """Ask; until all have answered well, nothing is known of the environments."""
-        self._in_doubt = True
-        answers = self._ask(crew, doing, requests)
+        before, self._in_doubt = self._in_doubt, True
+        try:
+            answers = self._ask(crew, doing, requests)
+        except VectorEnvError as error:
+            if type(error) is VectorEnvError:  # refused before anybody was asked
+                self._in_doubt = before
+            raise
         self._in_doubt = False
         return answers
 

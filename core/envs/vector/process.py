@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 NAME = "isoscope-vector-worker-"
 NO_GUARD_STATUS = 78  # a worker that found itself importing the script that makes it
 WORDS_KEPT = 16384  # bytes
+MOST_READS = 64
 STACK_WAIT_S = 5.0
 STACK_FOLLOWS = "(most recent call first):"
 STACK_PAUSE_S = 0.1  # between its lines
@@ -135,8 +137,9 @@ class WorkerProcess:
     def hear_all(self) -> None:
         """Take everything that is there, without waiting for more."""
         with suppress(OSError):
-            while self.words.poll(0) and self.hear():
-                pass
+            for _ in range(MOST_READS):  # somebody may write for ever
+                if not (self.words.poll(0) and self.hear()):
+                    return
 
     def has_ended(self) -> bool:
         """Whether the process is no more."""
@@ -149,9 +152,11 @@ class WorkerProcess:
         self.hear_all()
         with suppress(OSError):
             os.kill(self.process.pid, DUMP_SIGNAL)
-            wait_s = STACK_WAIT_S
+            wait_s, end = STACK_WAIT_S, time.monotonic() + STACK_WAIT_S
             while self.words.poll(wait_s) and self.hear():
                 wait_s = STACK_PAUSE_S
+                if time.monotonic() > end:  # it may write for ever
+                    return
 
     def end(self, grace_s: float) -> None:
         """Let it end; make it, where it doesn't. Closes the pipes."""

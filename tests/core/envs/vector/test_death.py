@@ -26,6 +26,7 @@ from isoscope.core.envs.vector import (
     WorkerDiedError,
     WorkerTimeoutError,
     pool,
+    process,
 )
 from tests.core.envs.vector.worlds import Counting, faulty
 
@@ -138,8 +139,8 @@ def test_a_worker_killed_from_outside_between_steps() -> None:
 def test_all_workers_killed_are_one_error() -> None:
     envs = HybridVectorEnv([Counting] * 4, workers=2)
     envs.reset()
-    for process in envs.worker_info:
-        os.kill(process.pid, signal.SIGKILL)
+    for info in envs.worker_info:
+        os.kill(info.pid, signal.SIGKILL)
     wait_until(lambda: not any(_runs(info.pid) for info in envs.worker_info))
     with pytest.raises(WorkerDiedError) as died:
         envs.step(ZEROS)
@@ -184,9 +185,12 @@ def test_a_worker_killed_in_a_call(tmp_path: Path) -> None:
     assert closed(tmp_path) == {"probe", "2", "3"}
 
 
-def test_a_worker_that_hangs_while_it_writes(tmp_path: Path) -> None:
+def test_a_worker_that_hangs_while_it_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     envs = HybridVectorEnv(bad(-1, "", "", tmp_path), workers=2)
     cast("Any", envs._crew)._timeout_s = 1e-3
+    monkeypatch.setattr(process, "STACK_WAIT_S", 0.5)
     # what it writes is heard, and is no answer
     with pytest.raises(WorkerTimeoutError, match="worker 0"):
         envs.worker_call(0, write_for_ever)
@@ -275,7 +279,7 @@ def test_a_worker_that_hangs_is_named_and_where_it_hangs(
 
     def now() -> float:
         """Let the time be over when nobody else is waited for, and that one hangs."""
-        owing = [process.number for process in processes if process.owed]
+        owing = [one.number for one in processes if one.owed]
         hangs = "about to hang" in processes[1].last_words
         return 1e9 if owing == [1] and hangs else 0.0
 

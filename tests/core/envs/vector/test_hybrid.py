@@ -274,6 +274,9 @@ def test_what_cannot_travel_is_said() -> None:
     with pytest.raises(VectorEnvError, match="can't be pickled for a worker"):
         envs.worker_call(0, lambda _: None)
     envs.reset()
+    with pytest.raises(VectorEnvError, match="can't be pickled for a worker"):
+        envs.reset(options={"on_end": lambda: None})
+    envs.step(ZEROS[:2])  # nobody was asked, so nothing is in doubt
     envs.close()
     lock: Any = threading.Lock()
     with pytest.raises(VectorEnvError, match=r"factories .* can't be pickled"):
