@@ -139,7 +139,9 @@ def run(
         rhs_norm = norm(rhs)
         state = _begin(system, rhs, rhs_norm, guess, scale, options)
         status = _first_status(state, rhs_norm)
-        for _ in range(system.cap):
+        # A guess may be the answer: then there is no cycle to run.
+        open_ = guess is None or system.any_of(status == RUNNING)
+        for _ in range(system.cap if open_ else 0):
             state.running = status == RUNNING
             end = method(system, state)
             status = _settle(system, rhs, state, end, status)
