@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 REMEMBERED = 64
 REMEMBERED_BYTES = 256 * 1024**2
 
+# What a block of worlds may hold at once on a CPU: a few second-level caches. Of much
+# smaller blocks, starting each operation would take most of the time.
+BLOCK_BYTES = 8 * 1024**2
+LEAST_BLOCK = 4096
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinematics:
@@ -276,6 +281,23 @@ class Dynamics:
     def wrench_force(self, q: Tensor, wrench: Tensor, parameters: Parameters) -> Tensor:
         """Compute what wrenches [L, 6, W] on the links do at the joints, [nv, W]."""
         return self._stack("wrench_force", parameters, q, wrench.flatten(0, 1))
+
+    def block_worlds(
+        self, worlds: int, dtype: torch.dtype, device: torch.device | str = "cpu"
+    ) -> int:
+        """Return how many of `worlds` to step at once, so that caches are used.
+
+        No world's bits depend on it. On other devices than CPUs: all.
+        """
+        if torch.device(device).type != "cpu":
+            return worlds
+        code = program(
+            self.tree, self._structure, "semi_implicit", ("targets", "wrench")
+        )
+        fit = BLOCK_BYTES // (code.live_rows * dtype.itemsize)
+        blocks = -(-worlds // max(LEAST_BLOCK, fit))
+        # all of one size
+        return -(-worlds // max(1, blocks))
 
     def source(self, name: str, *given: str) -> str:
         """Return the generated code of a method, to be read.

@@ -9,6 +9,7 @@ in tracebacks.
 
 from __future__ import annotations
 
+import itertools
 import linecache
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # statements in one function; a longer program is cut into several
 LONGEST = 2000
+
+_numbers = itertools.count()
 
 FORMS = {
     "add": "{} + {}",
@@ -54,14 +57,14 @@ class Program:
         The inputs that depend on worlds, in the order `run` takes them.
     parameters
         The parameters that `prepare` takes, in order.
-    outputs
-        How many rows `run` returns.
+    live_rows
+        How many rows `run` holds at most at once, its inputs and results included.
     """
 
     source: str
     groups: tuple[str, ...]
     parameters: tuple[str, ...]
-    outputs: int
+    live_rows: int
     prepare: Callable[..., tuple[Any, ...]]
     run: Callable[..., tuple[Any, ...]]
 
@@ -133,7 +136,7 @@ def emit(
     source = "\n".join(
         [f'"""{name}: made from a graph."""', "", *prepare, "", *run, ""]
     )
-    filename = f"<isoscope {name} {id(outputs):x}>"
+    filename = f"<isoscope {name} {next(_numbers)}>"
     scope: dict[str, Any] = {
         "sin": torch.sin,
         "cos": torch.cos,
@@ -155,7 +158,7 @@ def emit(
         source,
         tuple(groups),
         tuple(parameters),
-        len(outputs),
+        _live_rows(order, operations, outputs),
         scope["prepare"],
         scope["run"],
     )
@@ -224,6 +227,22 @@ def _last_uses(
     for place, node in last.values():
         result.setdefault(place, []).append(node)
     return result
+
+
+def _live_rows(
+    order: Sequence[Expression],
+    operations: Sequence[Expression],
+    outputs: Sequence[Expression],
+) -> int:
+    """Count the rows that are alive at once, at most."""
+    last = _last_uses(operations, {node.index for node in outputs})
+    alive = most = 0
+    for place in range(len(operations)):
+        alive += 1
+        most = max(most, alive)
+        alive -= len(last.get(place, ()))
+    inputs = sum(node.op == "input" and node.wide for node in order)
+    return most + inputs + len(outputs)
 
 
 def _deletions(nodes: Sequence[Expression]) -> list[str]:

@@ -8,7 +8,7 @@ from frame λ(i) to frame i, S_i the joint's motion subspace.
 `joint_transforms`    X_i(q), section 4.4 (free joints: see below)
 `inverse_dynamics`    recursive Newton-Euler, table 5.1
 `mass_matrix`         composite rigid bodies, table 6.2
-`factorize`, `solve`  M = Lᵀ D L by the branches of the tree, section 6.5, table 6.3
+`factorize`, `solve`  in `branches`: M = Lᵀ D L, section 6.5, table 6.3
 `forward_dynamics`    M a = τ - C, section 6.1
 ===================== ==========================================================
 
@@ -20,7 +20,7 @@ gravity exactly.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from isoscope.gpu.dynamics.algebra import (
     AT_REST,
@@ -46,16 +46,16 @@ from isoscope.gpu.dynamics.algebra import (
     turn,
     turn_back,
 )
-from isoscope.gpu.dynamics.expression import Expression, Scalar
+from isoscope.gpu.dynamics.branches import dof_parents, factorize, solve
+from isoscope.gpu.dynamics.expression import Expression
 from isoscope.gpu.model.spec import VELOCITIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoscope.gpu.dynamics.branches import Branches
+    from isoscope.gpu.dynamics.expression import Scalar
     from isoscope.gpu.model.tree import Tree, TreeLink
-
-# entries (i, j), i >= j, that the tree's branches leave; the others are zero
-Branches: TypeAlias = dict[tuple[int, int], Scalar]
 
 
 def is_zero(scalar: Scalar) -> bool:
@@ -268,63 +268,6 @@ def mass_matrix(
                 entries[row, row] = composite[i].mass
             entries[row, row] = entries[row, row] + armature[row]
     return {at: entry for at, entry in entries.items() if not is_zero(entry)}
-
-
-def dof_parents(tree: Tree) -> list[int]:
-    """Return λ over degrees of freedom, -1 for none (section 6.5)."""
-    parents: list[int] = []
-    last: list[int] = []
-    for link in tree.links:
-        before = last[link.parent] if link.parent >= 0 else -1
-        for k in range(VELOCITIES[link.joint]):
-            parents.append(before)
-            before = link.velocity_start + k
-        last.append(before)
-    return parents
-
-
-def factorize(parents: Sequence[int], matrix: Branches) -> Branches:
-    """Return L and D of M = Lᵀ D L (table 6.3): D on the diagonal, L's ones left out.
-
-    Filled in only along branches, and there only where M or a product is not zero.
-    """
-    entries = dict(matrix)
-    for k in reversed(range(len(parents))):
-        i = parents[k]
-        while i >= 0:
-            if (k, i) in entries:
-                ratio = entries[k, i] / entries[k, k]
-                j = i
-                while j >= 0:
-                    if (k, j) in entries:
-                        entries[i, j] = entries.get((i, j), 0.0) - (
-                            ratio * entries[k, j]
-                        )
-                    j = parents[j]
-                entries[k, i] = ratio
-            i = parents[i]
-    return entries
-
-
-def solve(
-    parents: Sequence[int], factors: Branches, right: Sequence[Scalar]
-) -> list[Scalar]:
-    """Return x of Lᵀ D L x = right (section 6.5)."""
-    x = list(right)
-    for i in reversed(range(len(parents))):
-        j = parents[i]
-        while j >= 0:
-            if (i, j) in factors:
-                x[j] = x[j] - factors[i, j] * x[i]
-            j = parents[j]
-    x = [value / factors[i, i] for i, value in enumerate(x)]
-    for i in range(len(parents)):
-        j = parents[i]
-        while j >= 0:
-            if (i, j) in factors:
-                x[i] = x[i] - factors[i, j] * x[j]
-            j = parents[j]
-    return x
 
 
 def forward_dynamics(

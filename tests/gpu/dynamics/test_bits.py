@@ -93,6 +93,48 @@ def test_another_worlds_parameters_change_no_bits(model: Model) -> None:
     assert torch.equal(result[:, 1:], expected[:, 1:])
 
 
+def test_the_number_of_threads_changes_no_bits() -> None:
+    tree, parameters = built(forest())
+    dynamics = Dynamics(tree, parameters)
+    # torch shares out rows of more than 32,768 worlds among its threads
+    q, v, _ = random_state(tree, 40_001)
+    results = []
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            step = dynamics.semi_implicit(q, v, 0.01, Control(), parameters)
+            results.append(torch.cat(step))
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(results[0], results[1])
+    assert torch.equal(results[0], results[2])
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("size", [1, 7, 20])
+def test_bits_do_not_depend_on_the_blocks(size: int, own: bool) -> None:
+    torch.set_num_threads(1)
+    tree, parameters = built(forest())
+    if own:
+        parameters = varied(tree, 29)
+    dynamics = Dynamics(tree, parameters)
+    q, v, force = random_state(tree, 29)
+    targets = torch.full((len(tree.drives), 29), 0.3, dtype=torch.float64)
+    control = Control(targets, force)
+    whole = torch.cat(dynamics.semi_implicit(q, v, 0.01, control, parameters))
+    for start in range(0, 29, size):
+        stop = min(29, start + size)
+        part = dynamics.semi_implicit(
+            q[:, start:stop],
+            v[:, start:stop],
+            0.01,
+            control.block(start, stop),
+            parameters.block(start, stop) if own else parameters,
+        )
+        assert torch.equal(torch.cat(part), whole[:, start:stop])
+
+
 def test_a_block_of_worlds_has_the_bits_it_has_in_the_whole() -> None:
     torch.set_num_threads(1)
     tree, _ = built(forest())

@@ -283,6 +283,21 @@ def test_parameters_are_forgotten_when_there_are_too_many(
     assert len(dynamics._known) == 1
 
 
+def test_blocks_are_smaller_where_more_is_alive() -> None:
+    small, large = Dynamics(*built(cartpole())), Dynamics(*built(arm()))
+    sizes = [
+        dynamics.block_worlds(1_000_000, dtype)
+        for dynamics in (small, large)
+        for dtype in (torch.float32, torch.float64)
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > 1.5 * sizes[1]
+    assert min(sizes) >= 4096
+    assert large.block_worlds(100, torch.float32) == 100
+    assert large.block_worlds(0, torch.float32) == 0
+    assert large.block_worlds(1_000_000, torch.float32, "cuda") == 1_000_000
+
+
 def test_other_precisions_get_the_same_code() -> None:
     tree, parameters = built(arm())
     dynamics = Dynamics(tree, parameters)
