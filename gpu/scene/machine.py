@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from isoscope.gpu.integrators.base import StepOutcome
     from isoscope.gpu.model.parameters import Parameters
     from isoscope.gpu.model.tree import Tree
+    from isoscope.gpu.transfer import Ledger
 
 # Of an integrator or its solver: a tolerance, a cap, a name.
 Setting: TypeAlias = "float | int | str | bool"
@@ -51,9 +52,13 @@ class MachineMaker(Protocol):
     """Makes the parts, again where a setting changed."""
 
     def __call__(
-        self, tree: Tree, parameters: Parameters, settings: Mapping[str, Setting]
+        self,
+        tree: Tree,
+        parameters: Parameters,
+        settings: Mapping[str, Setting],
+        ledger: Ledger,
     ) -> Machine:
-        """Make them.
+        """Make them; what they read back is booked in the ledger.
 
         Raises
         ------

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from isoscope.gpu.contact.contacts import Contacts
 from isoscope.gpu.contact.pairs import touching_pairs
 from isoscope.gpu.dynamics.dynamics import Dynamics
+from isoscope.gpu.errors import ParameterError
+from isoscope.gpu.integrators.backward_euler import BackwardEuler, BackwardEulerSettings
 from isoscope.gpu.integrators.semi_implicit import SemiImplicitEuler
 from isoscope.gpu.model.build import build_tree
 from isoscope.gpu.model.named import named_model
 from isoscope.gpu.model.spec import Model
-from isoscope.gpu.scene.errors import SceneError
+from isoscope.gpu.scene.configuration import changed_setting
+from isoscope.gpu.scene.errors import ConfigurationError, SceneError
 from isoscope.gpu.scene.machine import Machine
 from isoscope.gpu.scene.scene import SimulatedScene
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     import torch
 
     from isoscope.core.scene import Precision
-    from isoscope.gpu.integrators.base import ContactLaw, Integrator
+    from isoscope.gpu.integrators.base import Integrator
     from isoscope.gpu.model.parameters import Parameters
     from isoscope.gpu.model.tree import Tree
     from isoscope.gpu.scene.machine import Setting
     from isoscope.gpu.transfer import Ledger
 
 INTEGRATOR = "integrator"
+PREFIX = "integrator."
+BACKWARD_EULER, SEMI_IMPLICIT = "backward_euler", "semi_implicit"
 
 
 def make_scene(
@@ -53,8 +61,8 @@ def make_scene(
     name
         Of the scene, for messages; None: the model's.
     settings
-        Of the integrator, by names such as ``"integrator.tolerance"``, where they are
-        not to be its own; see `integrator_settings`.
+        Of the integrator, such as ``"integrator.max_iterations"``, where they are to be
+        others than its own (`integrator_settings`).
 
     Raises
     ------
@@ -71,7 +79,7 @@ def make_scene(
                 f"making scene {name or tree.model.name}: {integrator} has no setting "
                 f"{key}; it has {', '.join(list(chosen)[1:]) or 'none'}"
             )
-        chosen[key] = type(chosen[key])(value)
+        chosen = changed_setting(chosen, key, np.array(value), None)
     return SimulatedScene(
         name or tree.model.name,
         tree,
@@ -93,23 +101,48 @@ def integrator_settings(integrator: str) -> dict[str, Setting]:
     SceneError
         If there is no such integrator.
     """
-    if integrator not in _INTEGRATORS:
+    if integrator not in (BACKWARD_EULER, SEMI_IMPLICIT):
         raise SceneError(
             f"choosing the integrator: there is no {integrator!r}; there are "
-            + ", ".join(_INTEGRATORS)
+            f"{BACKWARD_EULER} and {SEMI_IMPLICIT}"
         )
-    return {INTEGRATOR: integrator, **_INTEGRATORS[integrator][1]}
+    settings: dict[str, Setting] = {INTEGRATOR: integrator}
+    if integrator == BACKWARD_EULER:
+        own = asdict(BackwardEulerSettings())
+        settings.update((PREFIX + name, value) for name, value in own.items())
+    return settings
 
 
 def make_machine(
-    tree: Tree, parameters: Parameters, settings: Mapping[str, Setting]
+    tree: Tree,
+    parameters: Parameters,
+    settings: Mapping[str, Setting],
+    ledger: Ledger,
 ) -> Machine:
-    """Make what computes a tree's steps, with the integrator that the settings name."""
+    """Make what computes a tree's steps, with the integrator that the settings name.
+
+    Raises
+    ------
+    ConfigurationError
+        For settings that make no sense.
+    """
     dynamics = Dynamics(tree, parameters)
     contacts = Contacts(tree)
     law = contacts if contacts.points else None
-    make, _ = _INTEGRATORS[str(settings[INTEGRATOR])]
-    integrator = make(dynamics, law, settings)
+    integrator: Integrator
+    if settings[INTEGRATOR] == BACKWARD_EULER:
+        given = {
+            name.removeprefix(PREFIX): value
+            for name, value in settings.items()
+            if name != INTEGRATOR
+        }
+        try:
+            chosen = BackwardEulerSettings(**given)  # type: ignore[arg-type]
+        except ParameterError as error:
+            raise ConfigurationError(str(error)) from error
+        integrator = BackwardEuler(dynamics, law, chosen, ledger)
+    else:
+        integrator = SemiImplicitEuler(dynamics, law)
     links = {
         tree.shapes[shape].link
         for pairs in touching_pairs(tree).values()
@@ -124,20 +157,3 @@ def make_machine(
         integrator=integrator,
         dynamics=dynamics,
     )
-
-
-def _semi_implicit(
-    dynamics: Dynamics, contacts: ContactLaw | None, settings: Mapping[str, Setting]
-) -> Integrator:
-    return SemiImplicitEuler(dynamics, contacts)
-
-
-_INTEGRATORS: dict[
-    str,
-    tuple[
-        Callable[[Dynamics, ContactLaw | None, Mapping[str, Setting]], Integrator],
-        dict[str, Setting],
-    ],
-] = {
-    "semi_implicit": (_semi_implicit, {}),
-}

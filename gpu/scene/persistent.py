@@ -53,7 +53,7 @@ class Persistent:
         self._told: dict[str, Host] | None = None
         self._fingerprint: str | None = None
         self.parameters = parameters
-        self.machine: Machine = make_machine(tree, parameters, self._settings)
+        self.machine: Machine = make_machine(tree, parameters, self._settings, ledger)
 
     def described(self) -> dict[str, Host]:
         """Name to values that can't be written to."""
@@ -88,7 +88,9 @@ class Persistent:
             settings = configuration.changed_setting(
                 self._settings, name, value, chosen
             )
-            machine = self._make_machine(self._tree, self.parameters, settings)
+            machine = self._make_machine(
+                self._tree, self.parameters, settings, self._ledger
+            )
             self._settings, self.machine = settings, machine
         elif name in _NAMES:
             cause = configuration.CAUSE

@@ -105,7 +105,7 @@ class SimulatedScene:
         self._state = StateBlock.at_start(tree, self._layout, self.device)
         self._draft = StateBlock.zeros(self._layout, self.device)
         self._header = snapshot_bytes.header_of(tree, self._layout, real, self.engine)
-        self._stepper = Stepper(block_worlds)
+        self._stepper = Stepper(self.device, block_worlds)
         self._guard = Guard(name)
         self._intake = Intake(name, worlds, self.device, self.ledger)
         self._snapshots = Snapshots(name, self._layout, self.ledger)

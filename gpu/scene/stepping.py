@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LEFT_OUT = -1
 # Of one array's row that is worked on at a time: a few dozen of them fit the cache of a
 # core, and torch's cost of a call is still small against its work.
-CPU_ROW_BYTES = 32 * 2**10
+CPU_ROW_BYTES = 64 * 2**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,15 @@ class Stepper:
 
     Attributes
     ----------
+    gathers
+        Whether only worlds that take part are computed; otherwise all are.
     pushed, wrenched
         Whether forces on degrees of freedom, or wrenches on links, were ever set. Until
         then they are left out of the computation.
     """
 
-    def __init__(self, block_worlds: int | None = None) -> None:
+    def __init__(self, device: torch.device, block_worlds: int | None = None) -> None:
+        self.gathers = device.type == "cpu"
         self._block_worlds = block_worlds
         self._parts: tuple[Parameters, int, list[Parameters]] | None = None
         self.pushed = False
@@ -79,11 +82,13 @@ class Stepper:
         taking_part
             bool [W]; None: all.
         """
-        whole = taking_part is None and not self._any_doubtful(state)
+        # Asking whether there are any doubtful ones is free on a CPU only.
+        known = self.gathers and not bool(state.doubtful.any())
+        whole = taking_part is None and known
         chosen = None if whole else _chosen(state, taking_part)
         if chosen is None:
             stepped = self._all(machine, state, draft, h_s, parameters)
-        elif state.storage.device.type == "cpu":
+        elif self.gathers:
             stepped = self._some(machine, state, draft, h_s, parameters, chosen)
         else:
             everyone = self._all(machine, state, draft, h_s, parameters)
@@ -100,15 +105,11 @@ class Stepper:
             state.wrenches if self.wrenched else None,
         )
 
-    def _any_doubtful(self, state: StateBlock) -> bool:
-        # Asking is free on a CPU only; elsewhere some are assumed.
-        return state.storage.device.type != "cpu" or bool(state.doubtful.any())
-
     def _size(self, state: StateBlock) -> int:
         worlds = state.layout.worlds
         if self._block_worlds is not None:
             return self._block_worlds
-        if state.storage.device.type != "cpu":
+        if not self.gathers:
             return worlds
         return max(1, CPU_ROW_BYTES // state.q.element_size())
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from isoscope.gpu.model.parameters import Parameters
     from isoscope.gpu.model.tree import Tree
     from isoscope.gpu.scene.machine import Machine, Setting
+    from isoscope.gpu.transfer import Ledger
 
 H = 0.004
 STUCK = 1e3  # a target above it makes the faulty machine stop unconverged
@@ -135,9 +136,12 @@ def faulty_scene(model: Model, worlds: int = 1) -> SimulatedScene:
 
 
 def _faulty_machine(
-    tree: Tree, parameters: Parameters, settings: Mapping[str, Setting]
+    tree: Tree,
+    parameters: Parameters,
+    settings: Mapping[str, Setting],
+    ledger: Ledger,
 ) -> Machine:
-    machine = make_machine(tree, parameters, settings)
+    machine = make_machine(tree, parameters, settings, ledger)
 
     def step(
         q: torch.Tensor,

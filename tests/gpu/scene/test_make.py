@@ -10,6 +10,7 @@ from isoscope.core.scene import Scene
 from isoscope.gpu.model.build import build_tree
 from isoscope.gpu.model.named import model_names
 from isoscope.gpu.model.spec import Model, Shape
+from isoscope.gpu.scene.errors import ConfigurationError
 from isoscope.gpu.scene.make import make_scene
 from tests.gpu.scene.models import H, ball, bits, cartpole, scatter, scene_of
 
@@ -48,6 +49,63 @@ def test_a_pole_falls() -> None:
     total, inertia, lever = 17.25, 0.104 + 1.25 * 0.25, 1.25 * 0.5
     rate = np.sqrt(lever * 9.8 * total / (total * inertia - lever**2))
     assert angles[-1] == pytest.approx(0.05 * np.cosh(rate * 150 * H), rel=0.03)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit", "backward_euler"])
+def test_what_is_not_finite_is_diverged_and_hurts_no_other(integrator: str) -> None:
+    """Integrators promise the status; the scene relies on it."""
+    scene, twin = (scene_of(cartpole(), 3, integrator=integrator) for _ in range(2))
+    for each in (scene, twin):
+        scatter(each)
+    forces = np.zeros((3, 2))
+    twin.set_dof_forces(0, forces)
+    forces[1] = np.nan
+    scene.set_dof_forces(0, forces)
+    for step in range(3):
+        assert scene.step(H).status.tolist() == [0, -1 if step else 2, 0]
+        twin.step(H)
+    assert scene.valid.tolist() == [True, False, True]
+    assert bits(scene, 0) == bits(twin, 0)
+    assert bits(scene, 2) == bits(twin, 2)
+
+
+def test_both_integrators_go_the_same_way_as_steps_get_short() -> None:
+    ends = []
+    for integrator in ("semi_implicit", "backward_euler"):
+        scene = scene_of(cartpole(), integrator=integrator, precision="float64")
+        scene.set_state(0, np.array([[0.0, 0.3]]), np.zeros((1, 2)))
+        for _ in range(100):
+            scene.step(1e-3)
+        ends.append(scene.read(0, "pose")[0])
+    assert abs(ends[0] - ends[1]).max() < 1e-3
+    assert abs(ends[0] - ends[1]).max() > 0
+
+
+def test_settings_of_the_integrator_are_persistent_values() -> None:
+    options = {"integrator": "backward_euler"}
+    scene = scene_of(cartpole(), 2, **options)
+    told = scene.persistent_configuration()
+    assert told["integrator"].item() == "backward_euler"
+    before, machine = scene.configuration_fingerprint(), scene.machine
+    for value, problem in (
+        (np.array(0), "must be 1 or more"),
+        (np.array(3.5), "is no int"),
+        (np.array([1, 2]), "give one value"),
+    ):
+        with pytest.raises(ConfigurationError, match=problem):
+            scene.configure("integrator.max_iterations", value)
+    with pytest.raises(ConfigurationError, match="all worlds share it"):
+        scene.configure(
+            "integrator.max_iterations", np.array(7), np.array([True, False])
+        )
+    assert scene.configuration_fingerprint() == before
+    assert scene.machine is machine
+    scene.configure("integrator.max_iterations", np.array(7))
+    assert scene.persistent_configuration()["integrator.max_iterations"] == 7
+    same = scene_of(cartpole(), settings={"integrator.max_iterations": 7}, **options)
+    assert same.configuration_fingerprint() == scene.configuration_fingerprint()
+    assert same.configuration_fingerprint() != before
+    assert scene.step(H).status.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("size", [1, 3, 64, 1000])
