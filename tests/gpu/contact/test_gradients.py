@@ -66,6 +66,7 @@ def touching_state(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
 def test_both_modes_agree_with_differences(kind: tuple[str, str]) -> None:
     tree, parameters, contacts = compiled(model_of(kind))
     dynamics, q, v, _ = touching_state(kind, 5)
