@@ -84,7 +84,7 @@ class LabelledRecording:
     def update(self) -> None:
         """Take in what the store has taken in."""
         with self._store.lock:
-            definitions = self._store.definitions
+            definitions = self._store.catalog.definitions
             new, self._taken = definitions[self._taken :], len(definitions)
             for definition in new:
                 self._guarded(self._define, definition)
@@ -142,7 +142,7 @@ class LabelledRecording:
         elif "ragged" in definition:
             about = definition["ragged"]
             field = msgspec.convert(about["field"], r.Field)
-            elements = self._store.table_name(int(about["elements"]))
+            elements = self._store.catalog.table_name(int(about["elements"]))
             kind = self._store.tables[elements].schema.parts["value"].column.dtype
             rows = Rows(self._store, name)
             self._rows.append(rows)
@@ -216,7 +216,7 @@ class LabelledRecording:
         for column in schema.columns:
             values = self._store.read(table, column.name, start, stop)
             if column.meaning == "text":
-                texts = self._store.texts
+                texts = self._store.catalog.texts
                 values = np.array([texts.get(n, "") for n in values.tolist()], object)
             out[column.name] = values
         return out

@@ -234,7 +234,7 @@ class LabelledSource:
         try:
             return self.labelled.reference(told)
         except (ReadError, ValueError, TypeError) as error:
-            self.store.problems.append((f"{told.info.name}: {error}", "/blobs"))
+            self.store.catalog.problems.append((f"{told.info.name}: {error}", "/blobs"))
             return {}
 
     def _take_actors(self) -> None:
@@ -271,7 +271,10 @@ class LabelledSource:
             "Step": len(recording),
         }
         recording.notes = _notes(labelled)
-        new, self._told = store.problems[self._told :], len(store.problems)
+        new, self._told = (
+            store.catalog.problems[self._told :],
+            len(store.catalog.problems),
+        )
         fixed = [p for p in recording.problems if p.where != _STATE]
         fixed += [Problem(what, where, severity="error") for what, where in new]
         state = self._state()

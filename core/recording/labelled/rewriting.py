@@ -22,7 +22,7 @@ from isoscope.core.recording.labelled.store import Store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.core.recording.labelled.store import Table
+    from isoscope.core.recording.labelled.catalog import Table
     from isoscope.core.recording.tracks import Array
 
 BLOB_STEP = 16 << 20
@@ -95,7 +95,9 @@ def copy(store: Store, target: Path, note: str) -> Copied:
         If it can't be written; then there is no target.
     """
     attributes = {**store.attributes, "written": secrets.token_hex(16)}
-    copied = Copied(lost=[f"{what} ({where})" for what, where in store.problems])
+    copied = Copied(
+        lost=[f"{what} ({where})" for what, where in store.catalog.problems]
+    )
     end = store.tables.get("end")
     copied.ended = end is not None and len(end) > 0
     definitions = store.raw("definitions", 0, store.definition_bytes())
@@ -133,7 +135,7 @@ def copy(store: Store, target: Path, note: str) -> Copied:
 def _text(store: Store, container: Container, text: str) -> int:
     from isoscope.core.recording.labelled.forms import frame_definition
 
-    number = max(store.texts, default=-1) + 1
+    number = max(store.catalog.texts, default=-1) + 1
     definition = {"define": "text", "id": number, "text": text}
     container.add_definitions(frame_definition(definition))
     return number

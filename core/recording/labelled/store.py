@@ -11,18 +11,16 @@ import threading
 import zlib
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from isoscope.core.errors import ReadError, one_line
+from isoscope.core.recording.labelled.catalog import Catalog
 from isoscope.core.recording.labelled.forms import (
     DIRECTORY,
     JOURNALS,
-    Journal,
-    entry,
     read_definitions,
     unpack_journal,
 )
@@ -32,17 +30,14 @@ from isoscope.core.recording.labelled.hdf5 import (
     attributes,
     open_file,
 )
-from isoscope.core.recording.labelled.tables import (
-    POOL_NAMES,
-    POOLS,
-    Column,
-    Part,
-    Schema,
-)
+from isoscope.core.recording.labelled.tables import POOL_NAMES, POOLS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isoscope.core.recording.labelled.catalog import Table
+    from isoscope.core.recording.labelled.forms import Journal
+    from isoscope.core.recording.labelled.tables import Part
     from isoscope.core.recording.tracks import Array
 
 READING = "reading"
@@ -51,53 +46,6 @@ JOURNAL_TRIES = 8
 MAX_BLOB = 1 << 32
 # A pool can't hold more than deflate gets into so few bytes.
 MAX_RATIO = 1100
-
-
-@dataclass(slots=True)
-class Block:
-    """Rows of a table in the pools: where each pool's part begins."""
-
-    first: int
-    count: int
-    at: dict[str, int]
-
-
-@dataclass(slots=True)
-class Table:
-    """A table, as far as it was read.
-
-    Attributes
-    ----------
-    definition
-        As in the file.
-    blocks, starts
-        Its blocks in order, and their first rows.
-    tail, tail_first
-        The rows that only the journal has, and the first one's number.
-    limit
-        What the journal says of its length: blocks that were written after it hold
-        rows that other tables lack.
-    """
-
-    id: int
-    schema: Schema
-    definition: dict[str, Any]
-    blocks: list[Block] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    tail: Array = field(default_factory=lambda: np.zeros(0))
-    tail_first: int = 0
-    broken: bool = False
-    limit: int | None = None
-
-    @property
-    def stored(self) -> int:
-        """Rows in blocks."""
-        return self.blocks[-1].first + self.blocks[-1].count if self.blocks else 0
-
-    def __len__(self) -> int:
-        """Rows that every other table goes with."""
-        rows = max(self.stored, self.tail_first + len(self.tail))
-        return rows if self.limit is None else min(rows, self.limit)
 
 
 class Store:
@@ -112,14 +60,8 @@ class Store:
     ----------
     attributes
         Of the root group, as text.
-    tables
-        By name.
-    texts
-        The strings by number.
-    definitions
-        All others than tables and texts, in order.
-    problems
-        What could not be read, one line each with its place.
+    catalog
+        What it lists: tables, texts, definitions, and problems met on the way.
     writer, cut
         As in `Opened`.
 
@@ -132,11 +74,7 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lock = threading.RLock()
-        self.tables: dict[str, Table] = {}
-        self.texts: dict[int, str] = {}
-        self.definitions: list[dict[str, Any]] = []
-        self.problems: list[tuple[str, str]] = []
-        self._by_id: dict[int, Table] = {}
+        self.catalog = Catalog()
         self._cache: OrderedDict[tuple[int, int, str, int, int], Array] = OrderedDict()
         self._opened: Opened | None = open_file(path)
         self.writer, self.cut = self._opened.writer, self._opened.cut
@@ -158,15 +96,15 @@ class Store:
         )
 
     def _begin(self) -> None:
-        self._size = self.path.stat().st_size
-        self.tables.clear()
-        self._by_id.clear()
-        self.texts.clear()
-        self.definitions.clear()
+        self.catalog.clear()
         self._cache.clear()
         self._cached = 0
         self._defined = self._listed = 0
-        self._sequence = -1
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables by name."""
+        return self.catalog.tables
 
     def _file(self) -> Any:
         """The open file; opened anew if it was closed meanwhile."""
@@ -204,12 +142,12 @@ class Store:
             If it can't be read on.
         """
         with self.lock:
-            before = (self._defined, self._listed, self._sequence)
+            before = (self._defined, self._listed, self.catalog.sequence)
             try:
                 self._take_in()
             except H5_ERRORS as error:
                 raise self._error(error, "") from None
-            return before != (self._defined, self._listed, self._sequence)
+            return before != (self._defined, self._listed, self.catalog.sequence)
 
     def _fresh(self, name: str) -> Any:
         file = self._file()
@@ -219,12 +157,13 @@ class Store:
         return dataset
 
     def _take_in(self) -> None:
+        self._size = self.path.stat().st_size
         # The journal first: whatever it leaves out was in blocks before it was written.
         journal = self._journal()
         self._take_definitions()
         self._take_directory()
         if journal is not None:
-            self._take_journal(journal)
+            self.catalog.take_journal(journal)
 
     def _take_definitions(self) -> None:
         dataset = self._fresh("definitions")
@@ -234,38 +173,12 @@ class Store:
         found, length = read_definitions(content)
         if length < len(content) and self.writer is None:
             lost = len(content) - length
-            self._tell(f"{lost} bytes of definitions are damaged", "/definitions")
+            self.catalog.tell(
+                f"{lost} bytes of definitions are damaged", "/definitions"
+            )
         self._defined += length
         for definition in found:
-            try:
-                self._define(definition)
-            except (KeyError, TypeError, ValueError, AttributeError):
-                self._tell("a definition that makes no sense", "/definitions")
-
-    def _define(self, definition: dict[str, Any]) -> None:
-        kind = definition.get("define")
-        if kind == "text":
-            self.texts[int(definition["id"])] = str(definition["text"])
-        elif kind == "table":
-            columns = [
-                Column(
-                    str(c["name"]),
-                    str(c["dtype"]),
-                    tuple(int(n) for n in c["shape"]),
-                    c.get("unit"),
-                    c.get("meaning", "number"),
-                )
-                for c in definition["columns"]
-            ]
-            if any(n < 0 for c in columns for n in c.shape):
-                raise ValueError("a shape below 0")
-            schema = Schema(str(definition["name"]), tuple(columns))
-            table = Table(int(definition["id"]), schema, definition)
-            table.tail = np.zeros(0, schema.dtype)
-            _ = schema.widths  # a dtype that no pool holds is met here
-            self.tables[schema.name] = self._by_id[table.id] = table
-        else:
-            self.definitions.append(definition)
+            self.catalog.define(definition)
 
     def _take_directory(self) -> None:
         dataset = self._fresh("directory")
@@ -280,34 +193,7 @@ class Store:
             if length * np.dtype(POOLS[pool]).itemsize > self._size * MAX_RATIO + 65536:
                 raise OSError("it claims more values than a file of its size can hold")
         for found in entries.tolist():
-            self._add_entry(found, lengths)
-
-    def _add_entry(self, found: tuple[int, ...], lengths: dict[str, int]) -> None:
-        number, place, first, count, at = found[:5]
-        table = self._by_id.get(number)
-        if entry(number, place, first, count, at) != found:
-            self._tell("an entry whose checksum is wrong", "/directory")
-            return
-        if table is None or place >= len(POOL_NAMES):
-            self._tell("a block of an unknown table", "/directory")
-            return
-        pool = POOL_NAMES[place]
-        last = table.blocks[-1] if table.blocks else None
-        width = table.schema.widths.get(pool, -1)
-        if last is not None and first == last.first and count == last.count:
-            last.at[pool] = at
-        elif table.broken or first != table.stored or not count or width < 0:
-            table.broken = True
-            self._tell("blocks that don't follow each other", f"/directory {number}")
-            return
-        else:
-            table.starts.append(first)
-            table.blocks.append(Block(first, count, {pool: at}))
-        if width < 0 or at + count * width > lengths[pool]:
-            table.broken = True
-            table.blocks.pop()
-            table.starts.pop()
-            self._tell("a block whose values are missing", f"/directory {number}")
+            self.catalog.add_entry(found, lengths)
 
     def _journal(self) -> Journal | None:
         """The younger of the two journals that are whole."""
@@ -332,36 +218,7 @@ class Store:
                 break
         return best
 
-    def _take_journal(self, journal: Journal) -> None:
-        if journal.sequence <= self._sequence:
-            return
-        self._sequence = journal.sequence
-        for table in self.tables.values():
-            table.tail, table.tail_first = table.tail[:0], table.stored
-            known = table.id < len(journal.lengths)
-            table.limit = journal.lengths[table.id] if known else 0
-        for rows in journal.waiting:
-            waits = self._by_id.get(rows.table)
-            size = 0 if waits is None else waits.schema.dtype.itemsize
-            if waits is None or not size or len(rows.rows) % size:
-                self._tell("rows of an unknown table", "/journal")
-                continue
-            done = waits.stored
-            if rows.first > done:
-                self._tell("rows are missing before the journal", "/journal")
-                continue
-            skip = min(done - rows.first, len(rows.rows) // size)
-            waits.tail = np.frombuffer(rows.rows, waits.schema.dtype)[skip:]
-            waits.tail_first = done
-
-    def _tell(self, message: str, where: str) -> None:
-        self.problems.append((message, where))
-
     # -- reading --
-
-    def table_name(self, number: int) -> str:
-        """The name of the table of this number; raises KeyError."""
-        return self._by_id[number].schema.name
 
     def raw(self, name: str, start: int, stop: int) -> bytes:
         """Bytes start .. stop of ``blobs`` or ``definitions`` as they lie there.

@@ -1,0 +1,190 @@
+"""What a labelled recording's file lists: its tables, their blocks, and its texts.
+
+Fed with what lies in the file, piece by piece; opens nothing itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.core.recording.labelled.forms import entry
+from isoscope.core.recording.labelled.tables import POOL_NAMES, Column, Schema
+
+if TYPE_CHECKING:
+    from isoscope.core.recording.labelled.forms import Journal
+    from isoscope.core.recording.tracks import Array
+
+
+@dataclass(slots=True)
+class Block:
+    """Rows of a table in the pools: where each pool's part begins."""
+
+    first: int
+    count: int
+    at: dict[str, int]
+
+
+@dataclass(slots=True)
+class Table:
+    """A table, as far as it was read.
+
+    Attributes
+    ----------
+    definition
+        As in the file.
+    blocks, starts
+        Its blocks in order, and their first rows.
+    tail, tail_first
+        The rows that only the journal has, and the first one's number.
+    limit
+        What the journal says of its length: blocks that were written after it hold
+        rows that other tables lack.
+    """
+
+    id: int
+    schema: Schema
+    definition: dict[str, Any]
+    blocks: list[Block] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    tail: Array = field(default_factory=lambda: np.zeros(0))
+    tail_first: int = 0
+    broken: bool = False
+    limit: int | None = None
+
+    @property
+    def stored(self) -> int:
+        """Rows in blocks."""
+        return self.blocks[-1].first + self.blocks[-1].count if self.blocks else 0
+
+    def __len__(self) -> int:
+        """Rows that every other table goes with."""
+        rows = max(self.stored, self.tail_first + len(self.tail))
+        return rows if self.limit is None else min(rows, self.limit)
+
+
+class Catalog:
+    """The tables, texts and other definitions that were listed so far.
+
+    Attributes
+    ----------
+    tables
+        By name.
+    texts
+        The strings by number.
+    definitions
+        All others than tables and texts, in order.
+    problems
+        What makes no sense, with its place.
+    sequence
+        Of the journal that was taken in last; -1 where none was.
+    """
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Table] = {}
+        self.texts: dict[int, str] = {}
+        self.definitions: list[dict[str, Any]] = []
+        self.problems: list[tuple[str, str]] = []
+        self.sequence = -1
+        self._by_id: dict[int, Table] = {}
+
+    def clear(self) -> None:
+        """Forget all but the problems."""
+        self.tables.clear()
+        self.texts.clear()
+        self.definitions.clear()
+        self._by_id.clear()
+        self.sequence = -1
+
+    def table_name(self, number: int) -> str:
+        """The name of the table of this number; raises KeyError."""
+        return self._by_id[number].schema.name
+
+    def tell(self, message: str, where: str) -> None:
+        """List a problem."""
+        self.problems.append((message, where))
+
+    def define(self, definition: dict[str, Any]) -> None:
+        """Take in a definition."""
+        try:
+            self._define(definition)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.tell("a definition that makes no sense", "/definitions")
+
+    def _define(self, definition: dict[str, Any]) -> None:
+        kind = definition.get("define")
+        if kind == "text":
+            self.texts[int(definition["id"])] = str(definition["text"])
+        elif kind == "table":
+            columns = [
+                Column(
+                    str(c["name"]),
+                    str(c["dtype"]),
+                    tuple(int(n) for n in c["shape"]),
+                    c.get("unit"),
+                    c.get("meaning", "number"),
+                )
+                for c in definition["columns"]
+            ]
+            if any(n < 0 for c in columns for n in c.shape):
+                raise ValueError("a shape below 0")
+            schema = Schema(str(definition["name"]), tuple(columns))
+            table = Table(int(definition["id"]), schema, definition)
+            table.tail = np.zeros(0, schema.dtype)
+            _ = schema.widths  # a dtype that no pool holds is met here
+            self.tables[schema.name] = self._by_id[table.id] = table
+        else:
+            self.definitions.append(definition)
+
+    def add_entry(self, found: tuple[int, ...], lengths: dict[str, int]) -> None:
+        """Take in an entry of the directory; `lengths` are the pools'."""
+        number, place, first, count, at = found[:5]
+        table = self._by_id.get(number)
+        if entry(number, place, first, count, at) != found:
+            self.tell("an entry whose checksum is wrong", "/directory")
+            return
+        if table is None or place >= len(POOL_NAMES):
+            self.tell("a block of an unknown table", "/directory")
+            return
+        pool = POOL_NAMES[place]
+        last = table.blocks[-1] if table.blocks else None
+        width = table.schema.widths.get(pool, -1)
+        if last is not None and first == last.first and count == last.count:
+            last.at[pool] = at
+        elif table.broken or first != table.stored or not count or width < 0:
+            table.broken = True
+            self.tell("blocks that don't follow each other", f"/directory {number}")
+            return
+        else:
+            table.starts.append(first)
+            table.blocks.append(Block(first, count, {pool: at}))
+        if width < 0 or at + count * width > lengths[pool]:
+            table.broken = True
+            table.blocks.pop()
+            table.starts.pop()
+            self.tell("a block whose values are missing", f"/directory {number}")
+
+    def take_journal(self, journal: Journal) -> None:
+        """Take in a journal, if it is younger than the last one."""
+        if journal.sequence <= self.sequence:
+            return
+        self.sequence = journal.sequence
+        for table in self.tables.values():
+            table.tail, table.tail_first = table.tail[:0], table.stored
+            known = table.id < len(journal.lengths)
+            table.limit = journal.lengths[table.id] if known else 0
+        for rows in journal.waiting:
+            waits = self._by_id.get(rows.table)
+            size = 0 if waits is None else waits.schema.dtype.itemsize
+            if waits is None or not size or len(rows.rows) % size:
+                self.tell("rows of an unknown table", "/journal")
+                continue
+            done = waits.stored
+            if rows.first > done:
+                self.tell("rows are missing before the journal", "/journal")
+                continue
+            skip = min(done - rows.first, len(rows.rows) // size)
+            waits.tail = np.frombuffer(rows.rows, waits.schema.dtype)[skip:]
+            waits.tail_first = done
