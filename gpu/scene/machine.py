@@ -36,6 +36,8 @@ class Machine:
         ``contacts(kinematics, parameters)``, or None where nothing can touch.
     touching
         Numbers of the links that can touch something.
+    block_worlds
+        How many worlds to step at a time on a CPU; None: all.
     integrator, dynamics
         What these come from, for whoever needs more than stepping (gradients).
     """
@@ -44,6 +46,7 @@ class Machine:
     kinematics: Callable[[Tensor, Tensor, Parameters], Kinematics]
     contacts: Callable[[Kinematics, Parameters], ContactReport] | None = None
     touching: frozenset[int] = frozenset()
+    block_worlds: int | None = None
     integrator: Any = None
     dynamics: Any = None
 

@@ -154,6 +154,9 @@ def make_machine(
         kinematics=dynamics.kinematics,
         contacts=None if law is None else law.evaluate,
         touching=frozenset(link for link in links if link >= 0),
+        block_worlds=dynamics.block_worlds(
+            parameters.worlds, parameters.mass.dtype, parameters.mass.device
+        ),
         integrator=integrator,
         dynamics=dynamics,
     )

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 # The status of a world that was not stepped; the others are the integrators'.
 LEFT_OUT = -1
-# Of one array's row that is worked on at a time: a few dozen of them fit the cache of a
-# core, and torch's cost of a call is still small against its work.
-CPU_ROW_BYTES = 64 * 2**10
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ class Stepper:
     Parameters
     ----------
     block_worlds
-        How many worlds are computed at a time; None: as many as suits the device.
+        How many worlds are computed at a time; None: as the machine says.
 
     Attributes
     ----------
@@ -105,13 +102,11 @@ class Stepper:
             state.wrenches if self.wrenched else None,
         )
 
-    def _size(self, state: StateBlock) -> int:
-        worlds = state.layout.worlds
-        if self._block_worlds is not None:
-            return self._block_worlds
-        if not self.gathers:
-            return worlds
-        return max(1, CPU_ROW_BYTES // state.q.element_size())
+    def _size(self, machine: Machine, state: StateBlock) -> int:
+        given = self._block_worlds
+        if given is None and self.gathers:
+            given = machine.block_worlds
+        return state.layout.worlds if given is None else given
 
     def _all(
         self,
@@ -121,7 +116,7 @@ class Stepper:
         h_s: float,
         parameters: Parameters,
     ) -> Stepped:
-        worlds, size = state.layout.worlds, self._size(state)
+        worlds, size = state.layout.worlds, self._size(machine, state)
         if worlds <= size:
             outcome = _step(machine, self._inputs(state), h_s, parameters)
             draft.q.copy_(outcome.q)
@@ -154,7 +149,7 @@ class Stepper:
         draft.q.copy_(state.q)
         draft.v.copy_(state.v)
         stepped = _blank(state)
-        for index in torch.split(chosen.nonzero()[:, 0], self._size(state)):
+        for index in torch.split(chosen.nonzero()[:, 0], self._size(machine, state)):
             if not len(index):
                 break
             inputs = [
