@@ -41,8 +41,8 @@ FORMS = {
     "min": "minimum({}, {})",
     "less": "where({} < {}, {}, {})",
 }
-# torch functions that take tensors only
-TENSORS_ONLY = ("max", "min")
+# of a row and a number
+WITH_NUMBER = {"max": "clamp_min", "min": "clamp_max"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,13 @@ class _Writer:
         return self.names[node.index]
 
     def statement(self, node: Expression) -> str:
+        arguments = node.arguments
+        if node.op in WITH_NUMBER and any(a.op == "const" for a in arguments):
+            number, row = sorted(arguments, key=lambda a: a.op != "const")
+            return f"{WITH_NUMBER[node.op]}({self.text(row)}, {self.text(number)})"
         # of two numbers alone `where` would make the default precision
-        alone = node.op == "less" and all(a.op == "const" for a in node.arguments[2:])
-        tensors = node.op in TENSORS_ONLY or alone
-        texts = [self.text(a, tensor=tensors) for a in node.arguments]
+        alone = node.op == "less" and all(a.op == "const" for a in arguments[2:])
+        texts = [self.text(a, tensor=alone) for a in arguments]
         return FORMS[node.op].format(*texts)
 
 
@@ -141,6 +144,8 @@ def emit(
         "sin": torch.sin,
         "cos": torch.cos,
         "sqrt": torch.sqrt,
+        "clamp_min": torch.clamp_min,
+        "clamp_max": torch.clamp_max,
         "maximum": torch.maximum,
         "minimum": torch.minimum,
         "where": torch.where,
