@@ -105,8 +105,15 @@ class BackwardEuler:
         self.contacts = contacts
         self.settings = settings or BackwardEulerSettings()
         self.ledger = ledger or Ledger()
-        self.equations = BackwardEulerResidual(dynamics, contacts)
         self.preconditioner = TreeBlocks.of(dynamics.tree)
+
+    def equations(
+        self, q: Tensor, v: Tensor, h: float, control: Control, parameters: Parameters
+    ) -> BackwardEulerResidual:
+        """Return the equations of a step."""
+        return BackwardEulerResidual(
+            self.dynamics, self.contacts, q, v, h, control, parameters
+        )
 
     def step(
         self,
@@ -125,7 +132,7 @@ class BackwardEuler:
             if not len(v):
                 return _nothing_moves(q, v)
             result = newton(
-                lambda x: self.equations.linearise(q, v, x, h, control, parameters),
+                self.equations(q, v, h, control, parameters),
                 v,
                 _slack(q, h),
                 self.settings.options(v),
@@ -139,7 +146,7 @@ class BackwardEuler:
             result.status,
             result.iterations,
             result.residual,
-            result.last.contacts,
+            result.found,
         )
 
 

@@ -5,8 +5,8 @@ With q' = q (+) h v'::
     r(v') = ID(q', v', (v' - v)/h) - joint_force(q', v') - external - J(q')ᵀ f(q', v')
 
 ID is inverse dynamics and f the wrenches of contact. What is smooth in the tree is
-differentiated symbolically when its code is made; f is differentiated in forward mode,
-along all nv directions at once, in the worlds that touch. Where a force has a kink the
+differentiated symbolically when its code is made; f is differentiated by autograd, all
+nv rows at once, in the worlds that touch. Where a force has a kink the
 derivative is that of the side that its value comes from, which is what a semi-smooth
 Newton method needs (L. Qi, J. Sun, A nonsmooth version of Newton's method, Mathematical
 Programming 58, 1993).
@@ -14,13 +14,14 @@ Programming 58, 1993).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.autograd import forward_ad
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor
 
     from isoscope.gpu.dynamics.dynamics import Dynamics
@@ -29,179 +30,140 @@ if TYPE_CHECKING:
     from isoscope.gpu.model.parameters import Parameters
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Linearisation:
-    """The residual somewhere, and how it changes there.
+class BackwardEulerResidual:
+    """The equations of one step of W worlds, in the unknown v' [nv, W].
 
-    Attributes
+    Parameters
     ----------
-    residual
-        [nv, W] [N or N·m].
-    matrix
-        Its derivative by v', rows before columns, [nv, nv, W].
-    contacts
-        The report that it was computed with; None without a contact law.
+    q, v
+        Where the step begins.
     """
 
-    residual: Tensor
-    matrix: Tensor
-    contacts: ContactForces | None
-
-
-class BackwardEulerResidual:
-    """The equations of a step, of a tree and its contact law."""
-
-    def __init__(self, dynamics: Dynamics, contacts: ContactLaw | None) -> None:
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        contacts: ContactLaw | None,
+        q: Tensor,
+        v: Tensor,
+        h: float,
+        control: Control,
+        parameters: Parameters,
+    ) -> None:
         self.dynamics = dynamics
         self.contacts = contacts
-        self._tiled: tuple[Parameters, Parameters] | None = None
+        self.q = q
+        self.v = v
+        self.h = h
+        self.control = control
+        self.parameters = parameters
 
-    def value(
-        self,
-        q: Tensor,
-        v: Tensor,
-        next_v: Tensor,
-        h: float,
-        control: Control,
-        parameters: Parameters,
-    ) -> tuple[Tensor, ContactForces | None]:
-        """Compute r [nv, W] and the report of contacts; differentiable by autograd."""
-        report = self._report(q, next_v, h, parameters)
-        if report is not None:
-            control = control.with_wrench(report.wrench)
-        result = self.dynamics.residual(q, v, next_v, h, control, parameters)
-        return result, report
+    def value(self, x: Tensor) -> tuple[Tensor, ContactForces | None]:
+        """Compute r [nv, W] [N or N·m] and the report of contacts.
+
+        Autograd may follow it into everything that the step was given.
+        """
+        report = self._report(x)
+        residual = self.dynamics.residual(
+            self.q, self.v, x, self.h, self._forces(report), self.parameters
+        )
+        return residual, report
 
     def linearise(
-        self,
-        q: Tensor,
-        v: Tensor,
-        next_v: Tensor,
-        h: float,
-        control: Control,
-        parameters: Parameters,
-    ) -> Linearisation:
-        """Compute r and its derivative by next_v; takes no part in autograd."""
-        report = self._report(q, next_v, h, parameters)
-        if report is not None:
-            control = control.with_wrench(report.wrench)
-        residual, matrix = self.dynamics.residual_jacobian(
-            q, v, next_v, h, control, parameters
-        )
-        active = getattr(report, "active", None)
-        if report is not None and (active is None or len(active)):
-            matrix = self._with_contact(matrix, q, next_v, h, parameters, active)
-        return Linearisation(residual, matrix, report)
+        self, x: Tensor, found: ContactForces | None
+    ) -> tuple[Tensor, Tensor]:
+        """Compute r and its derivative by x, [nv, nv, W], rows before columns.
 
-    def _report(
-        self, q: Tensor, next_v: Tensor, h: float, parameters: Parameters
-    ) -> ContactForces | None:
+        Takes no part in autograd.
+
+        Parameters
+        ----------
+        found
+            The report of contacts at x; None if it isn't known.
+        """
+        report = self._report(x) if found is None else found
+        residual, matrix = self.dynamics.residual_jacobian(
+            self.q, self.v, x, self.h, self._forces(report), self.parameters
+        )
+        if report is not None:
+            active = getattr(report, "active", None)
+            matrix = self._with_contact(matrix, x, active)
+        return residual, matrix
+
+    def _forces(self, report: ContactForces | None) -> Control:
+        return (
+            self.control if report is None else self.control.with_wrench(report.wrench)
+        )
+
+    def _report(self, x: Tensor) -> ContactForces | None:
         if self.contacts is None:
             return None
-        moved = self.dynamics.integrate(q, next_v, h, parameters)
-        kinematics = self.dynamics.kinematics(moved, next_v, parameters)
-        return self.contacts.evaluate(kinematics, parameters)
+        moved = self.dynamics.integrate(self.q, x, self.h, self.parameters)
+        kinematics = self.dynamics.kinematics(moved, x, self.parameters)
+        return self.contacts.evaluate(kinematics, self.parameters)
 
-    def _with_contact(
-        self,
-        matrix: Tensor,
-        q: Tensor,
-        next_v: Tensor,
-        h: float,
-        parameters: Parameters,
-        active: Tensor | None,
-    ) -> Tensor:
+    def _with_contact(self, matrix: Tensor, x: Tensor, active: Tensor | None) -> Tensor:
         """Take the derivative of contact's forces off the matrix.
 
         On a CPU only of the worlds that touch: for the others it is exactly zero. On
         CUDA it would have to be asked which ones those are.
         """
-        if active is None or q.device.type != "cpu":
-            parts = self._tiles(parameters)
-            return matrix - self._contact_derivative(q, next_v, h, parts)
-        touching = active.any(0)
+        everywhere = active is None or self.q.device.type != "cpu"
+        touching = None if everywhere or active is None else active.any(0)
+        if touching is None or bool(touching.all()):
+            return matrix - self._contact_derivative(self.q, x, self.parameters)
         if not bool(touching.any()):
             return matrix
-        if bool(touching.all()):
-            parts = self._tiles(parameters)
-            return matrix - self._contact_derivative(q, next_v, h, parts)
         index = touching.nonzero()[:, 0]
-        parts = tiled_parameters(
-            chosen_worlds(parameters, index), self.dynamics.tree.nv
-        )
         change = self._contact_derivative(
-            q.index_select(1, index), next_v.index_select(1, index), h, parts
+            self.q.index_select(1, index),
+            x.index_select(1, index),
+            chosen_worlds(self.parameters, index),
         )
         result = matrix.clone()
         result[:, :, index] = matrix.index_select(2, index) - change
         return result
 
     def _contact_derivative(
-        self, q: Tensor, next_v: Tensor, h: float, parameters: Parameters
+        self, q: Tensor, x: Tensor, parameters: Parameters
     ) -> Tensor:
         """Differentiate J(q')ᵀ f(q', v') with J held, [nv, nv, W].
 
-        The worlds are repeated nv times, once for each direction.
-
-        Parameters
-        ----------
-        parameters
-            Of the repeated worlds.
+        The worlds are repeated nv times, once for each row.
         """
         assert self.contacts is not None
-        nv, worlds = next_v.shape
-        wide_q, wide_v = q.repeat(1, nv), next_v.repeat(1, nv)
-        directions = torch.eye(nv, dtype=q.dtype, device=q.device)
-        directions = directions.repeat_interleave(worlds, dim=1)
-        with forward_ad.dual_level():
-            speed = _dual(wide_v, directions)
-            place = self.dynamics.integrate(wide_q, speed, h, parameters)
+        nv, worlds = x.shape
+        rows = torch.eye(nv, dtype=q.dtype, device=q.device)
+        rows = rows.repeat_interleave(worlds, dim=1)
+        wide_q, parameters = q.repeat(1, nv), repeated_worlds(parameters, nv)
+        with torch.enable_grad():
+            speed = x.detach().repeat(1, nv).requires_grad_()
+            place = self.dynamics.integrate(wide_q, speed, self.h, parameters)
             kinematics = self.dynamics.kinematics(place, speed, parameters)
             wrench = self.contacts.evaluate(kinematics, parameters).wrench
-            moved, _ = _parts(place)
-            _, change = _parts(wrench)
-        if change is None:
-            return next_v.new_zeros((nv, nv, worlds))
-        force = self.dynamics.wrench_force(moved, change, parameters)
-        return force.reshape(nv, nv, worlds)
-
-    def _tiles(self, parameters: Parameters) -> Parameters:
-        if self._tiled is None or self._tiled[0] is not parameters:
-            wide = tiled_parameters(parameters, self.dynamics.tree.nv)
-            self._tiled = (parameters, wide)
-        return self._tiled[1]
+            if not wrench.requires_grad:
+                return x.new_zeros((nv, nv, worlds))
+            force = self.dynamics.wrench_force(place.detach(), wrench, parameters)
+            (change,) = torch.autograd.grad(force, speed, rows)
+        return change.reshape(nv, nv, worlds).transpose(0, 1)
 
 
-def tiled_parameters(parameters: Parameters, times: int) -> Parameters:
+def repeated_worlds(parameters: Parameters, times: int) -> Parameters:
     """Return those of the worlds repeated: all of them, and all of them again."""
-    parts: dict[str, Any] = {
-        declared.name: tensor.repeat(1, times)
-        for declared, tensor in parameters.items()
-        if tensor.shape[1] != 1
-    }
-    if not parts:
-        return parameters
-    return replace(parameters, worlds=parameters.worlds * times, **parts)
+    return _each(parameters, parameters.worlds * times, lambda t: t.repeat(1, times))
 
 
 def chosen_worlds(parameters: Parameters, index: Tensor) -> Parameters:
     """Return those of the worlds with these numbers."""
+    return _each(parameters, len(index), lambda t: t.index_select(1, index))
+
+
+def _each(
+    parameters: Parameters, worlds: int, change: Callable[[Tensor], Tensor]
+) -> Parameters:
+    """Change what differs between worlds; the same object where nothing does."""
     parts: dict[str, Any] = {
-        declared.name: tensor.index_select(1, index)
+        declared.name: change(tensor)
         for declared, tensor in parameters.items()
         if tensor.shape[1] != 1
     }
-    if not parts:
-        return parameters
-    return replace(parameters, worlds=len(index), **parts)
-
-
-def _dual(value: Tensor, tangent: Tensor) -> Tensor:
-    dual: Tensor = forward_ad.make_dual(value, tangent)  # type: ignore[no-untyped-call]
-    return dual
-
-
-def _parts(dual: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Take a number apart: its value, and its tangent if it has one."""
-    parts = forward_ad.unpack_dual(dual)  # type: ignore[no-untyped-call]
-    return parts.primal, parts.tangent
+    return replace(parameters, worlds=worlds, **parts) if parts else parameters

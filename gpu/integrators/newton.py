@@ -13,7 +13,7 @@ because at a kink every step may look bad.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
@@ -21,11 +21,8 @@ from isoscope.gpu.integrators.base import CONVERGED, DIVERGED, STOPPED
 from isoscope.gpu.linear_solver import DenseOperator, SolveOptions, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch import Tensor
 
-    from isoscope.gpu.integrators.linearised import Linearisation
     from isoscope.gpu.linear.operators import Operator
     from isoscope.gpu.linear.preconditioners import Apply, Preconditioner
     from isoscope.gpu.transfer import Ledger
@@ -57,6 +54,22 @@ class NewtonOptions:
     check_every: int = 1
 
 
+class Equations(Protocol):
+    """n equations in n unknowns for W worlds; each world by itself."""
+
+    def value(self, x: Tensor) -> tuple[Tensor, Any]:
+        """Compute the residual [n, W], and whatever else comes with it."""
+
+    def linearise(self, x: Tensor, found: Any) -> tuple[Tensor, Tensor]:
+        """Compute the residual [n, W] and its derivative by x, [n, n, W].
+
+        Parameters
+        ----------
+        found
+            What came with the residual at x; None if it was not computed there.
+        """
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NewtonResult:
     """Where W worlds came to.
@@ -71,19 +84,19 @@ class NewtonResult:
         int32 [W].
     residual
         Scaled, [W].
-    last
-        The equations at the solution.
+    found
+        What came with the residual at the solution.
     """
 
     solution: Tensor
     status: Tensor
     iterations: Tensor
     residual: Tensor
-    last: Linearisation
+    found: Any
 
 
 def newton(
-    evaluate: Callable[[Tensor], Linearisation],
+    equations: Equations,
     start: Tensor,
     slack: Tensor,
     options: NewtonOptions,
@@ -94,53 +107,49 @@ def newton(
 
     Parameters
     ----------
-    evaluate
-        Gives the residual and its Jacobian; each world by itself.
     start
         [n, W].
     slack
         [W], added to the tolerance: what rounding leaves open.
     """
     tolerance = slack + options.tolerance
-    here = evaluate(start)
-    unit = row_sizes(here.matrix, start)
+    value, matrix = equations.linearise(start, None)
+    unit = row_sizes(matrix, start)
     active = torch.ones(start.shape[1], dtype=torch.bool, device=start.device)
     status = active.to(torch.int8) * STOPPED
     iterations = torch.zeros_like(status, dtype=torch.int32)
-    base, length = start, torch.ones_like(slack)
-    merit = scaled_size(here.residual, unit)
-    direction = _direction(here, unit, preconditioner, ledger)
-    trial, residual = start, merit
+    base, trial, length = start, start, torch.ones_like(slack)
+    merit = scaled_size(value, unit)
+    direction = _direction(value, matrix, unit, preconditioner, ledger)
     for iteration in range(1, options.max_iterations + 1):
         trial = torch.where(active, base + length * direction, trial)
-        here = evaluate(trial)
+        value, found = equations.value(trial)
+        residual = scaled_size(value, unit)
         iterations += active
-        new_unit = row_sizes(here.matrix, trial)
-        residual = scaled_size(here.residual, new_unit)
-        done = active & (residual <= tolerance)
-        status = torch.where(done, CONVERGED, status)
-        active = active & ~done
         finite = residual < torch.inf
-        new_merit = scaled_size(here.residual, unit)
         last_try = length <= SHORTEST
+        done = active & (residual <= tolerance)
         lost = active & ~finite & last_try
+        status = torch.where(done, CONVERGED, status)
         status = torch.where(lost, DIVERGED, status)
-        active = active & ~lost
+        active = active & ~(done | lost)
         if iteration == options.max_iterations:
             break
         if iteration % options.check_every == 0 and not ledger.read_flag(
             active.any(), STATUS_CAUSE
         ):
             break
-        accepted = finite & (last_try | (new_merit <= (1 - DECREASE * length) * merit))
-        fresh = _direction(here, new_unit, preconditioner, ledger)
+        enough = residual <= (1 - DECREASE * length) * merit
+        accepted = active & finite & (last_try | enough)
+        _, matrix = equations.linearise(trial, found)
+        # a world that is done keeps its unit, by which its residual is told
+        unit = torch.where(accepted, row_sizes(matrix, trial), unit)
+        fresh = _direction(value, matrix, unit, preconditioner, ledger)
         base = torch.where(accepted, trial, base)
         direction = torch.where(accepted, fresh, direction)
-        unit = torch.where(accepted, new_unit, unit)
-        merit = torch.where(accepted, residual, merit)
+        merit = torch.where(accepted, scaled_size(value, unit), merit)
         length = torch.where(accepted, 1.0, length * 0.5)
-    status = torch.where(residual < torch.inf, status, DIVERGED)
-    return NewtonResult(trial, status, iterations, residual, here)
+    return NewtonResult(trial, status, iterations, residual, found)
 
 
 def row_sizes(matrix: Tensor, unknowns: Tensor) -> Tensor:
@@ -159,7 +168,8 @@ def scaled_size(residual: Tensor, unit: Tensor) -> Tensor:
 
 
 def _direction(
-    here: Linearisation,
+    value: Tensor,
+    matrix: Tensor,
     unit: Tensor,
     preconditioner: Preconditioner,
     ledger: Ledger,
@@ -168,8 +178,8 @@ def _direction(
 
     Where the preconditioner is the inverse, its product is the answer already.
     """
-    matrix = here.matrix / unit.unsqueeze(1)
-    right = here.residual / -unit
+    matrix = matrix / unit.unsqueeze(1)
+    right = value / -unit
     operator = DenseOperator(matrix.permute(2, 0, 1))
     apply = preconditioner.build(operator)
     result = solve(
