@@ -8,6 +8,8 @@ by HDF5 altogether. Reading takes no lock.
 from __future__ import annotations
 
 import os
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,8 @@ from isoscope.core.recording.labelled.forms import (
     superblock,
     version_of,
 )
-from isoscope.core.recording.writers import find_writer
+from isoscope.core.recording.labelled.sound import Sound
+from isoscope.core.recording.writers import PROC, find_writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 H5_ERRORS = (OSError, RuntimeError, ValueError, KeyError, TypeError, MemoryError)
 OPENING = "opening"
 MAX_ATTRIBUTE = 1 << 16
+RECENT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +97,23 @@ class Opened:
     writer
         The program that is writing it, or None.
     cut
-        Whether its writer died.
+        Whether its writer died, or its end is missing.
+    missing
+        Bytes that are missing at its end.
     """
 
     file: h5py.File
     writer: str | None
     cut: bool
+    missing: int
+    sound: Sound | None = None
+
+    def close(self) -> None:
+        """Close it, whatever the library says to that."""
+        with suppress(*H5_ERRORS):
+            self.file.close()
+        if self.sound is not None:
+            self.sound.close()
 
 
 def open_file(path: Path) -> Opened:
@@ -110,18 +125,42 @@ def open_file(path: Path) -> Opened:
         If it can't be; one that is cut can perhaps be repaired.
     """
     head = read_head(path)
-    writer = find_writer(path, thorough=True) if head.marked else None
+    missing = max(head.end - head.size, 0)
+    writer = writer_of(path) if head.marked else None
+    sound: Sound | None = None
     try:
-        if head.marked:
+        if writer is not None:
             file = h5py.File(path, "r", libver="latest", swmr=True, locking=False)
-        else:
-            file = h5py.File(path, "r", locking=False)
+            return Opened(file, writer, False, 0)
+        if not head.marked and not missing:
+            return Opened(h5py.File(path, "r", locking=False), None, False, 0)
+        sound = Sound(path)
+        return Opened(h5py.File(sound, "r"), None, True, missing, sound)
     except H5_ERRORS as error:
-        problem, remedy = one_line(error), "isoscope repair saves what is left"
-        if head.size < head.end:
-            problem = f"cut: it has {head.size:,} of {head.end:,} bytes"
-        raise ReadError(OPENING, path, problem, remedy=remedy) from None
-    return Opened(file, writer, head.marked and writer is None)
+        if sound is not None:
+            sound.close()
+        raise ReadError(OPENING, path, damage(one_line(error), head)) from None
+
+
+def damage(problem: str, head: Head) -> str:
+    """What is wrong with a file: that it is cut, if it is, else what was met."""
+    if head.size < head.end:
+        return f"cut: it has {head.size:,} of {head.end:,} bytes"
+    return f"damaged: {problem}"
+
+
+def writer_of(path: Path) -> str | None:
+    """The program that is writing a file, or None.
+
+    Where nothing is known of open files (elsewhere than on Linux), a file that was
+    changed a moment ago has a writer.
+    """
+    if PROC.is_dir():
+        return find_writer(path, thorough=True)
+    with suppress(OSError):
+        if abs(time.time() - path.stat().st_mtime) < RECENT_S:
+            return "another program"
+    return None
 
 
 def attributes(file: h5py.File) -> dict[str, str]:

@@ -14,11 +14,11 @@ import numpy as np
 
 from isoscope.core.errors import CancelledError, ReadError
 from isoscope.core.recording.labelled.forms import FORMAT_NAME, version_of
+from isoscope.core.recording.labelled.hdf5 import writer_of
 from isoscope.core.recording.labelled.labelled import LabelledRecording
 from isoscope.core.recording.labelled.store import Store
 from isoscope.core.recording.model import Actor, Labels, Problem, Recording
 from isoscope.core.recording.tracks import FieldTable, Track
-from isoscope.core.recording.writers import find_writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +156,7 @@ class LabelledSource:
         news = self.store.refresh()
         if not news:
             if self.store.writer is not None and self.labelled.end is None:
-                self.store.writer = find_writer(self.path, thorough=True)
+                self.store.writer = writer_of(self.path)
                 self.store.cut = self.store.writer is None
                 self._conclude()
             return False
@@ -283,7 +283,7 @@ class LabelledSource:
         recording.problems[:] = [*fixed, *wrong, *state]
         ended = labelled.end is not None
         sound = not any(p.severity == "error" for p in recording.problems)
-        recording.complete = ended and sound
+        recording.complete = ended and sound and not self.store.missing
 
     def _state(self) -> list[Problem]:
         """In which state its writer left it."""
@@ -292,6 +292,11 @@ class LabelledSource:
         if end is None and self.store.writer is not None:
             told.append(
                 f"{self.store.writer} is still writing it: read as far as it is written"
+            )
+        elif self.store.missing:
+            told.append(
+                f"cut: {self.store.missing:,} bytes are missing at its end; isoscope "
+                "repair makes a clean copy of what is left"
             )
         elif end is None and self.store.cut:
             told.append(

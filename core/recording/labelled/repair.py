@@ -6,7 +6,6 @@ The source is only read. The copy appears under its name when all of it is there
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -84,18 +83,15 @@ def repair(
     head = read_head(source)
     out = default_target(source) if target is None else Path(target)
     refuse_bad_target(out, overwrite=overwrite, sources=[source])
-    part, padded = beside(out), beside(out)
+    part = beside(out)
     store: Store | None = None
     try:
         lost: list[str] = []
         if head.size < head.end:
-            _pad(source, padded, head.end)
             lost.append(
                 f"the file is cut: {head.size:,} of {head.end:,} bytes are left"
             )
-            store = _opened(padded, source)
-        else:
-            store = Store(source)
+        store = Store(source)
         if store.writer is not None:
             raise ReadError(
                 "repairing",
@@ -114,9 +110,8 @@ def repair(
     finally:
         if store is not None:
             store.close()
-        for leftover in (part, padded):
-            with suppress(OSError):
-                leftover.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
     lost += copied.lost
     return RepairResult(
         file=str(source),
@@ -127,23 +122,3 @@ def repair(
         needed=bool(lost) or not copied.ended or head.marked,
         bytes=out.stat().st_size,
     )
-
-
-def _pad(source: Path, padded: Path, length: int) -> None:
-    """A copy of as many bytes as the file says it has: HDF5 opens no shorter one.
-
-    What is read from the padding is told from values by checksums, which all of HDF5's
-    own structures have here, and by the end of a deflate stream.
-    """
-    with source.open("rb") as old, padded.open("xb") as new:
-        shutil.copyfileobj(old, new, 1 << 20)
-        new.truncate(length)
-
-
-def _opened(padded: Path, source: Path) -> Store:
-    try:
-        return Store(padded)
-    except ReadError as error:
-        raise ReadError(
-            "repairing", source, f"too much of it is missing: {error.problem}"
-        ) from None

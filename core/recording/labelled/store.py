@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import zlib
 from collections import OrderedDict
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,9 +25,12 @@ from isoscope.core.recording.labelled.forms import (
 )
 from isoscope.core.recording.labelled.hdf5 import (
     H5_ERRORS,
+    OPENING,
     Opened,
     attributes,
+    damage,
     open_file,
+    read_head,
 )
 from isoscope.core.recording.labelled.tables import POOL_NAMES, POOLS
 
@@ -62,7 +64,7 @@ class Store:
         Of the root group, as text.
     catalog
         What it lists: tables, texts, definitions, and problems met on the way.
-    writer, cut
+    writer, cut, missing
         As in `Opened`.
 
     Raises
@@ -78,12 +80,16 @@ class Store:
         self._cache: OrderedDict[tuple[int, int, str, int, int], Array] = OrderedDict()
         self._opened: Opened | None = open_file(path)
         self.writer, self.cut = self._opened.writer, self._opened.cut
+        self.missing = self._opened.missing
         try:
             self.attributes = attributes(self._opened.file)
             self._begin()
             self._take_in()
         except H5_ERRORS as error:
             self.close()
+            if self.missing:
+                head = read_head(path)
+                raise ReadError(OPENING, path, damage("", head)) from None
             raise self._error(error, "") from None
 
     def _error(self, error: Exception, where: str) -> ReadError:
@@ -112,7 +118,7 @@ class Store:
             opened = open_file(self.path)
             now = attributes(opened.file)
             if now.get("run") != self.attributes.get("run"):
-                opened.file.close()
+                opened.close()
                 raise ReadError(READING, self.path, "another recording lies there now")
             self._opened = opened
             if now.get("written") != self.attributes.get("written"):
@@ -128,8 +134,7 @@ class Store:
         with self.lock:
             opened, self._opened = self._opened, None
             if opened is not None:
-                with suppress(*H5_ERRORS):
-                    opened.file.close()
+                opened.close()
 
     # -- taking in --
 

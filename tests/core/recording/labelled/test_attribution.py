@@ -10,6 +10,7 @@ import pytest
 from isoscope.core.attribution.align import align
 from isoscope.core.attribution.attributor import attribute
 from isoscope.core.isolation.audit import audit
+from isoscope.core.isolation.context import Context, Examined
 from isoscope.core.recording import registry
 from isoscope.core.recording.info import info
 from isoscope.core.recording.model import StepKind
@@ -93,7 +94,8 @@ def test_info_align_audit_and_the_sentence(tmp_path: Path) -> None:
     assert fits["scene"].slope_s_per_control_step == pytest.approx(0.04)
     # Two environments of two substeps each, a millisecond a row.
     assert fits["wall"].slope_s_per_control_step == pytest.approx(0.004)
-    assert not [f for f in audit(recording).findings if f.severity == "error"]
+    found = audit(Context(Examined(recording, attribute(recording))))
+    assert not [f for f in found.findings if f.severity == "error"]
 
 
 def test_the_size_against_the_native_recorder(tmp_path: Path) -> None:

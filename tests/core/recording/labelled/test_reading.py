@@ -117,7 +117,7 @@ def test_a_writer_that_dies_is_noticed(tmp_path: Path, monkeypatch: Any) -> None
     assert isinstance(source, LabelledSource)
     source.index()
     monkeypatch.setattr(
-        "isoscope.core.recording.labelled.reader.find_writer", lambda *_, **__: None
+        "isoscope.core.recording.labelled.reader.writer_of", lambda *_, **__: None
     )
     source.refresh()
     source.refresh()
