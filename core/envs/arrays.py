@@ -5,7 +5,10 @@ An environment computes on whatever arrays its scene has, and never imports torc
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def as_float32(array: Any, xp: Any) -> Any:
@@ -46,3 +49,11 @@ def on_host(array: Any) -> bool:
 def any_or_unknown(mask: Any) -> bool:
     """Whether a row of the mask is set; True where only a read-back could tell."""
     return bool(mask.any()) if on_host(mask) else True
+
+
+def any_of(masks: Mapping[str, Any], other: Any, xp: Any) -> Any:
+    """Whether any of some masks [W] is set; `other` is one that has their shape."""
+    found = xp.zeros_like(other)
+    for mask in masks.values():
+        found = xp.logical_or(found, mask)
+    return found

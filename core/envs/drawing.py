@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.envs.randomisation.distributions import AnyDistribution
     from isoscope.core.envs.randomisation.persistent import PersistentPlan
+    from isoscope.core.envs.randomisation.reset_noise import ResetNoise
     from isoscope.core.envs.scene_handle import SceneHandle
     from isoscope.core.envs.streams import Streams
     from isoscope.core.envs.task import Task
@@ -38,6 +39,7 @@ class EpisodeDraws:
         handle: SceneHandle,
         task: Task,
         plan: PersistentPlan,
+        noise: ResetNoise,
         streams: Sequence[Streams],
         ahead: int,
         env: int = -1,
@@ -73,7 +75,6 @@ class EpisodeDraws:
                 scene, streams, "randomisation", _drawer(drawn["randomisation"]), ahead
             )
             self._parameters = PersistentParameters(plan, scene, handle.nominal)
-        noise = task.noise
         self._start = NoisyStart(noise, scene) if noise.dofs else None
         if self._start is not None:
             self._pools["position"] = Pool(

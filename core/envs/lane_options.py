@@ -9,6 +9,7 @@ from isoscope.core.envs.randomisation.disturbances import DisturbancePlan
 from isoscope.core.envs.randomisation.persistent import PersistentPlan
 
 if TYPE_CHECKING:
+    from isoscope.core.envs.randomisation.reset_noise import ResetNoise
     from isoscope.core.scene import Array, Worlds
 
 
@@ -22,6 +23,8 @@ class LaneOptions:
         What an action that is not finite does: ``raise`` refuses it before anything is
         touched; ``invalidate`` leaves the environment where it is, marks the transition
         invalid and ends the episode.
+    noise
+        Noise at a reset, if other than the task's.
     ahead
         Episodes (and control steps) whose random numbers are drawn ahead.
     """
@@ -29,6 +32,7 @@ class LaneOptions:
     on_nonfinite: Literal["raise", "invalidate"] = "raise"
     persistent: PersistentPlan = field(default_factory=PersistentPlan)
     disturbances: DisturbancePlan = field(default_factory=DisturbancePlan)
+    noise: ResetNoise | None = None
     ahead: int = 1
 
 

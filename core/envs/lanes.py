@@ -13,7 +13,7 @@ import numpy as np
 from psygnal import Signal
 
 from isoscope.core.envs.admission import not_finite, refuse_unready
-from isoscope.core.envs.arrays import as_float32, choose, copied
+from isoscope.core.envs.arrays import any_of, as_float32, choose, copied
 from isoscope.core.envs.drawing import EpisodeDraws
 from isoscope.core.envs.errors import SharedConfigurationError, SnapshotLostError
 from isoscope.core.envs.lane_options import LaneOptions, LanePlace
@@ -23,11 +23,12 @@ from isoscope.core.envs.records import (
     NON_FINITE_ACTION,
     TIME_LIMIT,
     ControlStep,
+    owned,
 )
 from isoscope.core.envs.stages import Stages
 from isoscope.core.envs.task import TaskView
 from isoscope.core.envs.timing import NO_LIMIT, RESET_STEP_S
-from isoscope.core.scene import StepReport
+from isoscope.core.errors import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +95,13 @@ class LaneGroup:
             self.stages.seed(e, s) for e, s in zip(self.envs, seeds, strict=True)
         ]
         self.draws = EpisodeDraws(
-            self.handle, task, plan, self.streams, self.options.ahead, envs[0]
+            handle,
+            task,
+            plan,
+            self.options.noise or task.noise,
+            self.streams,
+            self.options.ahead,
+            envs[0],
         )
         self.disturbing: Disturbing | None = None
         if not self.options.disturbances.empty:
@@ -157,8 +164,8 @@ class LaneGroup:
             self.episode, self.count = number, zero
             self.view.count = zero
             self.observation = self._see(worlds)
-        except BaseException:
-            self.interrupted = True
+        except BaseException as error:
+            self._interrupt("reset", error)
             raise
         finally:
             self._stand_down()
@@ -220,10 +227,7 @@ class LaneGroup:
         try:
             step = self._step(raw, worlds, acting, refused, number)
         except BaseException as error:
-            self.interrupted = True
-            self.handle.tell(
-                "failure", self.envs[0], doing="step", problem=type(error).__name__
-            )
+            self._interrupt("step", error)
             raise
         finally:
             self._stand_down()
@@ -252,7 +256,7 @@ class LaneGroup:
                     through, self.count, substep, acting
                 )
             stages.apply(self, applied, substep)
-            report = _owned(stages.step(self, substep))
+            report = owned(stages.step(self, substep))
             valid = xp.logical_and(valid, report.valid)
             reports.append(report)
         if refused is not None:
@@ -268,11 +272,11 @@ class LaneGroup:
         after = choose(worlds, after, before, xp)
         terms = stages.reward(self, clipped, true)
         terminations = stages.stop(self, true)
-        terminated = _any(terminations, valid, xp)
+        terminated = any_of(terminations, valid, xp)
         # the state of an invalid world says nothing about the task
         terminated = xp.logical_and(terminated, valid)
         truncations = self._truncations(valid, refused)
-        truncated = _any(truncations, valid, xp)
+        truncated = any_of(truncations, valid, xp)
         ended = xp.logical_or(terminated, truncated)
 
         self.valid = choose(worlds, valid, self.valid, xp)
@@ -405,23 +409,11 @@ class LaneGroup:
         self.place = LanePlace(kind, self.envs, worlds, episode, control_step, substep)
         self.handle.stepping = self
 
+    def _interrupt(self, doing: str, error: BaseException) -> None:
+        self.interrupted = True
+        problem = one_line(error) or type(error).__name__
+        self.handle.tell("failure", self.envs[0], doing=doing, problem=problem)
+
     def _stand_down(self) -> None:
         self.place = None
         self.handle.stepping = None
-
-
-def _any(masks: Any, like: Array, xp: Any) -> Array:
-    found = xp.zeros_like(like)
-    for mask in masks.values():
-        found = xp.logical_or(found, mask)
-    return found
-
-
-def _owned(report: StepReport) -> StepReport:
-    return StepReport(
-        report.h_s,
-        copied(report.status),
-        copied(report.iterations),
-        copied(report.residual),
-        copied(report.valid),
-    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from isoscope.core.envs.errors import CleanupError
+from isoscope.core.envs.events import SceneEvent, scene_events
 from isoscope.core.errors import one_line
 
 if TYPE_CHECKING:
@@ -71,7 +72,16 @@ class SceneManager:
         """
         handle = self.scenes.get(key)
         if handle is None:
-            handle = make(key)
+            try:
+                handle = make(key)
+            except Exception as error:
+                problem = one_line(error)
+                detail = {"doing": "making a scene", "problem": problem}
+                failure = SceneEvent(
+                    "failure", 0, self.name, str(key), env, detail=detail
+                )
+                scene_events.tell(failure)
+                raise
             self.scenes[key] = handle
             handle.tell("create", env)
         else:

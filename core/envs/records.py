@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isoscope.core.envs.arrays import copied
+from isoscope.core.scene import StepReport
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
     from isoscope.core.envs.lanes import LaneGroup
-    from isoscope.core.scene import Array, StepReport, Worlds
+    from isoscope.core.scene import Array, Worlds
 
 TIME_LIMIT = "time limit"
 INVALID = "invalid state"
@@ -96,6 +99,17 @@ class LastStep:
     status: tuple[int, ...]
     iterations: tuple[int, ...]
     residual: tuple[float, ...]
+
+
+def owned(report: StepReport) -> StepReport:
+    """A native step's report that the next step does not change."""
+    return StepReport(
+        report.h_s,
+        copied(report.status),
+        copied(report.iterations),
+        copied(report.residual),
+        copied(report.valid),
+    )
 
 
 def last_step(lanes: LaneGroup, step: ControlStep, lane: int) -> LastStep:

@@ -7,8 +7,7 @@ causes no crossing at all: random numbers are drawn ahead on the host and upload
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym  # noqa: TC002 - read at run time
 import numpy as np
@@ -16,11 +15,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from isoscope.core.envs.arrays import any_or_unknown, choose, on_host
+from isoscope.core.envs.batch_results import BatchStep, BatchTeller, Results
 from isoscope.core.envs.captured import LanesState, capture_lanes, restore_lanes
 from isoscope.core.envs.errors import ActionError, NotResetError, SceneClosedError
 from isoscope.core.envs.lane_options import LaneOptions
 from isoscope.core.envs.lanes import LaneGroup
-from isoscope.core.envs.lazy import OnDevice
 from isoscope.core.envs.making import SceneWish, lease_scene
 from isoscope.core.envs.records import ControlStep, LastStep, last_step
 from isoscope.core.envs.stages import Stages
@@ -32,43 +31,8 @@ if TYPE_CHECKING:
     from isoscope.core.envs.task import Task
     from isoscope.core.scene import Array, Scene
 
-Results: TypeAlias = Literal["numpy", "lazy"]
 # Episodes that random numbers are drawn ahead for, unless the options say otherwise.
 AHEAD = 64
-
-
-@dataclass(frozen=True, slots=True)
-class BatchStep:
-    """A step of the whole batch; arrays of the scene's kind.
-
-    Attributes
-    ----------
-    observation
-        float32 [N, O]: as Gymnasium's autoreset mode wants it.
-    reward, terminated, truncated
-        [N]; zero and false in rows that were only reset.
-    transition
-        bool [N]: rows in which an action was really applied.
-    usable
-        bool [N]: those of them whose state is valid.
-    final_observation
-        float32 [N, O]: the true next observation of every transition, whatever has been
-        reset since.
-    began
-        bool [N] or None: rows whose observation is an episode's first.
-    step
-        The control step itself; None if no lane took part.
-    """
-
-    observation: Array
-    reward: Array
-    terminated: Array
-    truncated: Array
-    transition: Array
-    usable: Array
-    final_observation: Array
-    began: Array | None
-    step: ControlStep
 
 
 class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
@@ -148,6 +112,7 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         # lanes whose next step only resets, in NEXT_STEP mode
         self._due: Array = xp.zeros_like(self.lanes.ready)
         self._last: ControlStep | None = None
+        self._told = BatchTeller(self.lanes, results)
         self.closed = False
 
     # -- Gymnasium ---------------------------------------------------------------------
@@ -170,7 +135,7 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
             worlds = self._mask(options["reset_mask"])
         observation = self.reset_device(worlds, self._expanded(seed))
         lanes = self.lanes
-        info = self._masked(
+        info = self._told.masked(
             {
                 "control_step": lanes.count,
                 "valid": lanes.valid,
@@ -178,9 +143,9 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
             worlds,
         )
         if lanes.draws.values:
-            drawn = self._masked(dict(lanes.draws.values), worlds)
-            info |= self._masked({"draws": drawn}, worlds)
-        return self._given(observation, "observation"), info
+            drawn = self._told.masked(dict(lanes.draws.values), worlds)
+            info |= self._told.masked({"draws": drawn}, worlds)
+        return self._told.given(observation, "observation"), info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one control step in all lanes, by the rules of the autoreset mode.
@@ -193,7 +158,7 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         """
         result = self.step_device(actions)
         step, began = result.step, result.began
-        info = self._masked(
+        info = self._told.masked(
             {
                 "control_step": self.lanes.count,
                 "valid": self.lanes.valid,
@@ -202,19 +167,19 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         )
         told = result.transition
         if self.autoreset_mode is AutoresetMode.SAME_STEP and began is not None:
-            info |= self._final(result, began)
+            info |= self._told.final(result, began)
             # what is told of rows that were reset is the reset's
             told = self.lanes.xp.logical_and(told, self.lanes.xp.logical_not(began))
-        terms = self._masked(dict(step.terms), told)
-        info |= self._masked({"reward_terms": terms}, told)
-        info |= self._masked(
+        terms = self._told.masked(dict(step.terms), told)
+        info |= self._told.masked({"reward_terms": terms}, told)
+        info |= self._told.masked(
             {"transition": result.transition, "usable": result.usable}, None
         )
         return (
-            self._given(result.observation, "observation"),
-            self._given(result.reward, "reward", np.float64),
-            self._given(result.terminated, "flags"),
-            self._given(result.truncated, "flags"),
+            self._told.given(result.observation, "observation"),
+            self._told.given(result.reward, "reward", np.float64),
+            self._told.given(result.terminated, "flags"),
+            self._told.given(result.truncated, "flags"),
             info,
         )
 
@@ -327,7 +292,7 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
             begun = self.lanes.episode > 0
             not_ready = self.lanes.xp.logical_not(self.lanes.ready)
             self._due = self.lanes.xp.logical_and(begun, not_ready)
-        return self._given(self.lanes.observation, "observation")
+        return self._told.given(self.lanes.observation, "observation")
 
     def seed_action_space(self) -> None:
         """Seed the action space from the first environment's stream for that."""
@@ -387,48 +352,6 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
                 "stepping a batch: an environment has ended and was not reset; "
                 "reset it with options={'reset_mask': ...} first"
             )
-
-    def _given(self, array: Array, cause: str, dtype: Any = None) -> Any:
-        lazy = OnDevice(array, self.scene, cause)
-        if self.results == "lazy":
-            return lazy
-        host = lazy.numpy()
-        return host if dtype is None else host.astype(dtype)
-
-    def _masked(self, values: dict[str, Any], mask: Array | None) -> dict[str, Any]:
-        """Info as Gymnasium has it: each key with its mask ``_key``."""
-        info: dict[str, Any] = {}
-        if mask is None:
-            mask = self.lanes.xp.ones_like(self._due)
-        for name, value in values.items():
-            info[name] = (
-                value if isinstance(value, dict) else self._given(value, "info")
-            )
-            info[f"_{name}"] = self._given(mask, "info")
-        return info
-
-    def _final(self, result: BatchStep, began: Array) -> dict[str, Any]:
-        if self.results == "lazy":
-            return {
-                "final_obs": self._given(result.final_observation, "final observation"),
-                "_final_obs": self._given(began, "final observation"),
-            }
-        ended = self.scene.to_host(began, "final observation")
-        if not ended.any():
-            return {}
-        rows = self.scene.to_host(result.final_observation, "final observation")
-        final = np.full(self.num_envs, None, object)
-        for lane in np.flatnonzero(ended):
-            final[lane] = rows[lane].copy()
-        inside = self._masked(dict(result.step.terms), began)
-        own = self._masked({"reward_terms": inside}, began)
-        own |= self._masked({"valid": result.step.valid}, began)
-        return {
-            "final_obs": final,
-            "_final_obs": ended,
-            "final_info": own,
-            "_final_info": ended.copy(),
-        }
 
     def _refuse_closed(self, doing: str) -> None:
         if self.lease.released:

@@ -66,8 +66,8 @@ class Task(Protocol):
         Its class of environments: ``CartPole``.
     model
         The model's name in the resources.
-    defaults
-        Integrator that the task was made for.
+    integrator
+        The one that the task was made for.
     """
 
     name: ClassVar[str]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WISH = SceneWish(make_rail_scene)
 # Options of a lane group go there, the rest to the environment or the task.
-OPTIONS = ("on_nonfinite", "persistent", "disturbances", "ahead")
+OPTIONS = ("on_nonfinite", "persistent", "disturbances", "noise", "ahead")
 ENV = ("env_id", "seed", "stages", "render_mode")
 BATCH = ("autoreset_mode", "results", "first_env", "seed", "stages")
 

@@ -18,11 +18,14 @@ from isoscope.core.envs.errors import (
     SharedConfigurationError,
 )
 from isoscope.core.envs.events import scene_events
+from isoscope.core.envs.making import SceneWish
 from isoscope.core.envs.manager import context
 from isoscope.core.envs.randomisation.distributions import Uniform
 from isoscope.core.envs.randomisation.persistent import PersistentDraw, PersistentPlan
+from isoscope.core.envs.scene_env import SceneEnv
 from isoscope.core.envs.scene_key import fingerprint
 from isoscope.core.envs.stages import Stages, WrappedStages
+from isoscope.core.envs.tasks.registry import make_task
 from tests.core.envs.making import batch, env, rails
 
 if TYPE_CHECKING:
@@ -269,6 +272,27 @@ def heavier(shared: Any) -> PersistentPlan:
         name="m", entry="mass", distribution=Uniform(unit="1", low=0.5, high=2.0)
     )
     return PersistentPlan(draws=(draw,), in_shared_scenes=shared)
+
+
+def test_failures_are_told_where_they_happen(events: list[Any]) -> None:
+    class Broken(WrappedStages):
+        def observe(self, lanes: Any) -> Any:
+            raise ValueError("no eyes")
+
+    def nowhere(*args: Any) -> Any:
+        raise RuntimeError("no device")
+
+    one = env(stages=Broken(Stages()), env_id=3)
+    with pytest.raises(ValueError, match="no eyes"):
+        one.reset(seed=1)
+    with pytest.raises(RuntimeError, match="no device"):
+        SceneEnv(make_task("CartPoleLab"), SceneWish(nowhere), env_id=4)
+    told = [(e.env, dict(e.detail)) for e in events if e.kind == "failure"]
+    assert told == [
+        (3, {"doing": "reset", "problem": "no eyes"}),
+        (4, {"doing": "making a scene", "problem": "no device"}),
+    ]
+    one.close()
 
 
 def test_a_persistent_change_in_a_shared_scene_is_refused() -> None:

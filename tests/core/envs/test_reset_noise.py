@@ -39,6 +39,14 @@ def test_no_noise_is_no_noise() -> None:
     assert np.abs(one.reset(seed=1)[0]).max() < 1e-5
 
 
+def test_the_noise_can_be_another_than_the_tasks() -> None:
+    noise = ResetNoise((DofNoise(0, 1, "rad", position=0.5),))
+    observation, _ = env(noise=noise).reset(seed=1)
+    omega, speed, place, angle = observation
+    assert abs(angle) > 1e-3
+    assert max(abs(omega), abs(speed), abs(place)) < 1e-4
+
+
 def test_a_free_body_is_moved_and_turned_by_unit_quaternions() -> None:
     scene = RailScene("pusher", 50)
     dofs = tuple(
