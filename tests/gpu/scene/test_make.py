@@ -12,7 +12,7 @@ from isoscope.gpu.model.named import model_names
 from isoscope.gpu.model.spec import Model, Shape
 from isoscope.gpu.scene.errors import ConfigurationError
 from isoscope.gpu.scene.make import make_scene
-from tests.gpu.scene.models import H, ball, bits, cartpole, scatter, scene_of
+from tests.gpu.scene.models import H, ball, bits, cartpole, give, scatter, scene_of
 
 
 def test_shapes_of_the_world_are_numbered_one_by_one() -> None:
@@ -136,3 +136,33 @@ def test_what_can_t_be_had_is_refused_in_one_line() -> None:
         with pytest.raises(IsoscopeError) as caught:
             attempt()
         assert "\n" not in str(caught.value)
+
+
+def test_a_ball_comes_to_rest_alone_as_among_64() -> None:
+    """Backward Euler, contact, quaternions, capture and restore; to the last bit."""
+    model = Model(
+        name="ball",
+        gravity=(0.0, 0.0, -10.0),
+        actors=(ball(height=0.15),),
+        shapes=(Shape(name="Ground", type="plane"),),
+    )
+    many = scene_of(model, 64, integrator="backward_euler", precision="float64")
+    alone = scene_of(model, integrator="backward_euler", precision="float64")
+    scatter(many)
+    q = many.to_host(many.positions(0), "test")
+    q[:, 2] = np.linspace(0.1, 0.105, 64)
+    many.set_state(0, q, 0.05 * many.velocities(0))
+    chosen = 37
+    give(alone, many, chosen)
+    for step in range(40):
+        for scene in (many, alone):
+            scene.step(0.02)
+        if step == 20:
+            alone.restore(alone.capture(), release_immediately=True)
+    assert many.valid.all()
+    assert bits(alone) == bits(many, chosen)
+    for field in alone.rows[0].fields:
+        one = alone.read(0, field)[0]
+        assert one.tobytes() == many.read(0, field)[chosen].tobytes(), field
+    assert alone.read(0, "contacts_active").all()
+    np.testing.assert_allclose(alone.read(0, "contacts_force")[0, 0, 2], 10, rtol=0.02)
