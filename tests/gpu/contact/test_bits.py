@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.gpu.contact.scenes import compiled, random_motion
 from tests.gpu.contact.test_law import CROWD, LINKS
@@ -97,3 +98,34 @@ def test_cuda_agrees_with_the_cpu_and_copies_nothing() -> None:
     finally:
         torch.cuda.set_sync_debug_mode("default")
     torch.testing.assert_close(there.wrench.cpu(), here.wrench, rtol=1e-7, atol=1e-7)
+
+
+class Operations(TorchDispatchMode):
+    """Which operations torch is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        self.names.add(func.name())
+        return func(*args, **(kwargs or {}))
+
+
+def test_nothing_is_read_or_made_on_the_host() -> None:
+    """No number is asked for, none is brought, and no shape depends on one."""
+    _, parameters, contacts = compiled(CROWD)
+    motion = random_motion(np.random.default_rng(7), LINKS, 3, 0.15)
+    contacts.evaluate(motion, parameters)
+    with Operations() as asked:
+        contacts.evaluate(motion, parameters)
+    assert "aten::index_select" in asked.names
+    for name in asked.names:
+        assert not name.startswith(
+            (
+                *("aten::_local_scalar_dense", "aten::lift_fresh", "aten::nonzero"),
+                *("aten::masked_select", "aten::index.", "aten::is_nonzero"),
+            )
+        ), name
