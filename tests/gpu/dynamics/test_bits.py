@@ -94,7 +94,7 @@ def test_another_worlds_parameters_change_no_bits(model: Model) -> None:
 
 
 def test_the_number_of_threads_changes_no_bits() -> None:
-    tree, parameters = built(forest())
+    tree, parameters = built(cartpole())
     dynamics = Dynamics(tree, parameters)
     # torch shares out rows of more than 32,768 worlds among its threads
     q, v, _ = random_state(tree, 40_001)

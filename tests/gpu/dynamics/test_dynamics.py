@@ -104,7 +104,7 @@ def test_every_program_computes_what_plain_floats_do(model: Model) -> None:
             close(result[:, world], expected)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(random_models(), SEEDS)
 def test_kinematics_and_mass_matrix_agree_with_a_plain_sum(
     model: Model, seed: int
@@ -124,7 +124,7 @@ def test_kinematics_and_mass_matrix_agree_with_a_plain_sum(
         close(mass[:, :, world], expected)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(random_models(), SEEDS)
 def test_inverse_is_mass_times_acceleration_plus_bias(model: Model, seed: int) -> None:
     tree, parameters = built(model)
@@ -138,7 +138,7 @@ def test_inverse_is_mass_times_acceleration_plus_bias(model: Model, seed: int) -
     close(dynamics.acceleration(q, v, force, parameters, wrench), a)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(random_models(), SEEDS)
 def test_velocities_are_the_rates_of_positions(model: Model, seed: int) -> None:
     tree, parameters = built(model)
@@ -162,7 +162,7 @@ def test_velocities_are_the_rates_of_positions(model: Model, seed: int) -> None:
     torch.testing.assert_close(slope, turned, rtol=1e-6, atol=1e-6)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(random_models(), SEEDS)
 def test_power_is_the_rate_of_the_energy(model: Model, seed: int) -> None:
     tree, parameters = built(model)
@@ -184,7 +184,7 @@ def test_power_is_the_rate_of_the_energy(model: Model, seed: int) -> None:
     torch.testing.assert_close(slope, power, rtol=1e-4, atol=1e-4 * scale)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(random_models(), SEEDS)
 def test_a_wrench_does_the_same_work_as_its_generalised_force(
     model: Model, seed: int

@@ -68,7 +68,7 @@ ARM_START = [0.1, 0.5, -0.2, 0.7, 0.3, -0.4, 0.2]
     ("model", "q", "steps", "least"),
     [
         (double_pendulum(), [1.0, 0.5], 10_000, 1.0),
-        (arm(), ARM_START, 1000, 0.05),
+        (arm(), ARM_START, 500, 0.01),
         pytest.param(arm(), ARM_START, 10_000, 0.5, marks=pytest.mark.slow),
     ],
     ids=["double", "arm", "arm for a second"],
