@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isoscope.core.envs.resident_env import ResidentVectorEnv
     from isoscope.core.envs.scene_env import SceneEnv
     from isoscope.core.envs.stages import Stages
+    from isoscope.core.envs.vector.factories import EnvIndex
     from isoscope.core.scene import Precision, Scene
 
 NAMESPACE = "isoscope"
@@ -110,6 +111,10 @@ class EnvFactory:
             stages=self.stages,
             **others,
         )
+
+    def at(self, index: EnvIndex) -> SceneEnv:
+        """Make what an `IndexedFactory` is asked for, under its global number."""
+        return self(index.global_index)
 
     def batch(self, num_envs: int, **others: Any) -> ResidentVectorEnv:
         """Make a resident batch."""

@@ -27,6 +27,8 @@ from isoscope.app.environments import (
 from isoscope.core.envs.errors import TaskError
 from isoscope.core.envs.lane_options import LaneOptions
 from isoscope.core.envs.tasks.registry import TASKS
+from isoscope.core.envs.vector.factories import IndexedFactory
+from isoscope.core.envs.vector.hybrid import HybridVectorEnv
 from isoscope.core.errors import UsageError
 from tests.core.envs.test_three_kinds import DISTURBED, PLAN, assert_same
 
@@ -134,6 +136,18 @@ def test_the_cartpole_is_like_the_real_engines() -> None:
         assert np.abs(observation - np.array(row["next_obs"])).max() <= 5e-3
         assert [reward, *ends] == [row["reward"], row["terminated"], row["truncated"]]
     one.close()
+
+
+def test_and_in_worker_processes() -> None:
+    make = EnvFactory("CartPole", {"max_steps": 4}, options=BOTH, **FAST)
+    spread = HybridVectorEnv(
+        [IndexedFactory(make.at)] * 4, workers=2, threads_per_worker=1
+    )
+    resident = make.batch(4)
+    assert_same([trace(vector, 10) for vector in (spread, resident)])
+    assert spread.call("env_id") == (0, 1, 2, 3)
+    spread.close()
+    resident.close()
 
 
 def trace(vector: Any, steps: int) -> list[Any]:
