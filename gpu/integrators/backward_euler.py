@@ -105,7 +105,9 @@ class BackwardEuler:
         self.contacts = contacts
         self.settings = settings or BackwardEulerSettings()
         self.ledger = ledger or Ledger()
-        self.preconditioner = TreeBlocks.of(dynamics.tree)
+        self.preconditioner = TreeBlocks.of(
+            dynamics.tree, touching=contacts is not None
+        )
 
     def equations(
         self, q: Tensor, v: Tensor, h: float, control: Control, parameters: Parameters

@@ -1,8 +1,9 @@
 """A block-Jacobi preconditioner with a block for each actor's tree of links.
 
 Actors touch each other by contact alone, so that the blocks leave little out, and
-nothing where no two actors touch. The blocks are factorised as L U without exchanging
-rows: of a tree's equations they are a mass matrix and what a step adds to it. Every
+nothing where no two actors touch. Where actors may touch and all together are small,
+one block has them all: it costs less than iterating. The blocks are factorised as L U
+without exchanging rows: they are a mass matrix and what a step adds to it. Every
 operation runs along the worlds, which costs far less than a library's call per world.
 """
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     from isoscope.gpu.linear.operators import Operator
     from isoscope.gpu.model.tree import Tree
+
+# So many unknowns are factorised as a whole.
+SMALL = 24
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,17 @@ class TreeBlocks:
     spans: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, tree: Tree) -> TreeBlocks:
-        """Make it for a tree's degrees of freedom."""
+    def of(cls, tree: Tree, *, touching: bool) -> TreeBlocks:
+        """Make it for a tree's degrees of freedom.
+
+        Parameters
+        ----------
+        touching
+            Whether there is any contact.
+        """
         spans = [actor.velocities for actor in tree.actors]
+        if touching and tree.nv <= SMALL:
+            spans = [(0, tree.nv)]
         return cls(tuple((a, b) for a, b in spans if b > a))
 
     def build(self, operator: Operator) -> Callable[[torch.Tensor], torch.Tensor]:
