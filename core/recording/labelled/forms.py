@@ -129,24 +129,60 @@ def frame_definition(definition: dict[str, Any]) -> bytes:
     return _FRAME.pack(len(content), zlib.crc32(content)) + content
 
 
+@dataclass(slots=True)
+class Definitions:
+    """Definitions that were read.
+
+    Attributes
+    ----------
+    found
+        The whole ones.
+    length
+        Bytes up to the end of the last of them.
+    damaged
+        How many before that are damaged.
+    """
+
+    found: list[dict[str, Any]]
+    length: int
+    damaged: int
+
+
 def read_definitions(content: bytes) -> tuple[list[dict[str, Any]], int]:
-    """The whole definitions at the beginning of these bytes, and how long they are."""
-    out: list[dict[str, Any]] = []
-    at = 0
+    """The whole definitions in these bytes, and where the last of them ends."""
+    read = salvage_definitions(content)
+    return read.found, read.length
+
+
+def salvage_definitions(content: bytes) -> Definitions:
+    """The definitions in these bytes, up to the last whole one.
+
+    A damaged one is passed over where a whole one follows it.
+    """
+    out = Definitions([], 0, 0)
+    at = passed = 0
     while at + _FRAME.size <= len(content):
         length, crc = _FRAME.unpack_from(content, at)
         body = content[at + _FRAME.size : at + _FRAME.size + length]
-        if not length or len(body) < length or zlib.crc32(body) != crc:
+        if not length or len(body) < length:
             break
-        try:
-            found = msgspec.json.decode(body)
-        except msgspec.DecodeError:
-            break
-        if not isinstance(found, dict):
-            break
-        out.append(found)
         at += _FRAME.size + length
-    return out, at
+        definition = _decoded(body) if zlib.crc32(body) == crc else None
+        if definition is None:
+            passed += 1
+            continue
+        out.found.append(definition)
+        out.length = at
+        out.damaged, passed = out.damaged + passed, 0
+    return out
+
+
+def _decoded(body: bytes) -> dict[str, Any] | None:
+    try:
+        found = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 # -- the directory --
@@ -197,8 +233,12 @@ def pack_journal(
     """A journal: header and packed rows."""
     rows = [(w.table, w.first, w.rows) for w in waiting]
     content = zlib.compress(msgspec.msgpack.encode((list(lengths), rows)), 1)
-    crc = zlib.crc32(content)
+    crc = _journal_crc(sequence, content)
     return _JOURNAL.pack(_JOURNAL_MARK, sequence, len(content), crc, 0) + content
+
+
+def _journal_crc(sequence: int, content: bytes) -> int:
+    return zlib.crc32(content, zlib.crc32(struct.pack("<Q", sequence)))
 
 
 def unpack_journal(content: bytes) -> Journal | None:
@@ -207,7 +247,9 @@ def unpack_journal(content: bytes) -> Journal | None:
         return None
     mark, sequence, length, crc, _ = _JOURNAL.unpack_from(content)
     body = content[_JOURNAL.size : _JOURNAL.size + length]
-    if mark != _JOURNAL_MARK or len(body) < length or zlib.crc32(body) != crc:
+    if mark != _JOURNAL_MARK or len(body) < length:
+        return None
+    if _journal_crc(sequence, body) != crc:
         return None
     try:
         plain_bytes = zlib.decompressobj().decompress(body, MAX_JOURNAL)

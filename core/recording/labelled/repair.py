@@ -99,7 +99,7 @@ def repair(
                 f"{store.writer} is still writing it",
                 remedy="open it as it is, or end that program first",
             )
-        if "native" not in store.tables:
+        if not {"native", "blobs"} <= set(store.tables):
             raise ReadError("repairing", source, "nothing was recorded in it")
         copied = copy(store, part, REPAIRED)
         refuse_bad_target(out, overwrite=overwrite, sources=[source])

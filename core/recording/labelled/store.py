@@ -20,7 +20,7 @@ from isoscope.core.recording.labelled.catalog import Catalog
 from isoscope.core.recording.labelled.forms import (
     DIRECTORY,
     JOURNALS,
-    read_definitions,
+    salvage_definitions,
     unpack_journal,
 )
 from isoscope.core.recording.labelled.hdf5 import (
@@ -175,14 +175,14 @@ class Store:
         if dataset.shape[0] > self._size * 2 + (1 << 26):
             raise OSError("it claims more definitions than a file of its size can hold")
         content = dataset[self._defined :].tobytes()
-        found, length = read_definitions(content)
-        if length < len(content) and self.writer is None:
-            lost = len(content) - length
-            self.catalog.tell(
-                f"{lost} bytes of definitions are damaged", "/definitions"
-            )
-        self._defined += length
-        for definition in found:
+        read = salvage_definitions(content)
+        lost = len(content) - read.length
+        if lost and self.writer is None:
+            self.catalog.tell(f"{lost} bytes of definitions are lost", "/definitions")
+        if read.damaged:
+            self.catalog.tell(f"{read.damaged} are damaged", "/definitions")
+        self._defined += read.length
+        for definition in read.found:
             self.catalog.define(definition)
 
     def _take_directory(self) -> None:

@@ -103,7 +103,9 @@ class Writer:
         """Write the rest, mark the end, and wait for the thread."""
         self._closing = True
         self._wake.set()
-        self._thread.join(timeout_s)
+        # A collected recorder may be finalised in any thread, also in this one's own.
+        if threading.current_thread() is not self._thread:
+            self._thread.join(timeout_s)
 
     # -- the thread --
 

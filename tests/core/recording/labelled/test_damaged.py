@@ -12,6 +12,14 @@ import pytest
 from isoscope.core.errors import IsoscopeError, ReadError, UsageError
 from isoscope.core.recording import registry
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.forms import (
+    Waiting,
+    frame_definition,
+    pack_journal,
+    read_definitions,
+    salvage_definitions,
+    unpack_journal,
+)
 from isoscope.core.recording.labelled.recorder import Recorder
 from isoscope.core.recording.labelled.repair import repair
 from tests.core.recording.labelled.samples import LABELLED
@@ -150,3 +158,33 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
     path.write_bytes(content.replace(b"recording 1\n", b"recording 2\n", 1))
     with pytest.raises(ReadError, match="version 2, and only 1 is known"):
         registry.load(path)
+
+
+def test_a_damaged_definition_is_passed_over() -> None:
+    parts = [frame_definition({"define": "text", "id": k, "text": "x"}) for k in "abc"]
+    whole = b"".join(parts)
+    assert len(read_definitions(whole)[0]) == 3
+    broken = bytearray(whole)
+    broken[len(parts[0]) + 12] ^= 1
+    read = salvage_definitions(bytes(broken))
+    assert [d["id"] for d in read.found] == ["a", "c"]
+    assert (read.length, read.damaged) == (len(whole), 1)
+    # What is on its way, or is the last, is not counted as read.
+    read = salvage_definitions(whole[:-1])
+    assert (len(read.found), read.damaged) == (2, 0)
+    assert read.length == len(whole) - len(parts[2])
+
+
+def test_journals_that_are_not_whole() -> None:
+    waiting = [Waiting(0, 3, b"rows")]
+    content = pack_journal(7, [5, 2], waiting)
+    found = unpack_journal(content + b"older bytes behind it")
+    assert found is not None
+    assert (found.sequence, found.lengths, found.waiting) == (7, [5, 2], waiting)
+    assert unpack_journal(content[:-1]) is None
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 0xFF
+        other = unpack_journal(bytes(changed))
+        # Only the reserved word is outside of the checksum.
+        assert (other is None) != (28 <= place < 32)
