@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from isoscope.core.errors import UsageError
+from isoscope.core.errors import UsageError, one_line
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap.keys import Keys, new_keys
 from isoscope.core.tap.session import TapSession
@@ -261,13 +261,24 @@ def _at_exit(session: TapSession) -> None:
 
     def end() -> None:
         if os.getpid() == pid:
-            session.close()
+            session.close(_last_words(session))
 
     atexit.register(end)
     # Processes of multiprocessing that were forked end without atexit.
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         util.Finalize(None, end, exitpriority=10)
+
+
+def _last_words(session: TapSession) -> str:
+    """What ended the program, if it was an exception; it is recorded, too."""
+    error = getattr(sys, "last_value", None)
+    if error is None or hasattr(sys, "ps1") or not session.on:
+        return ""
+    words = one_line(f"{type(error).__name__}: {error}")
+    with session.guard:
+        session.recorder.failure(r.Failure("program", words, wall_ns=time.time_ns()))
+    return words
 
 
 def _forked() -> None:

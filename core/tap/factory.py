@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap import api
 from isoscope.core.tap.session import TapSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+ONE_EACH = "wrap each factory by a tap.factory(...) of its own, or give index="
+_made: dict[int, weakref.ref[Any]] = {}
 
 
 class Ticket(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +104,21 @@ def _tapped(env: Any, ticket: Ticket, index: int) -> Any:
     if session is None:
         return env
     session.env_index(index=index)
+    session.has([index])
+    with session.guard:
+        _tell_twins(session, env, index)
     return api.tap_with(session, env, index)
+
+
+def _tell_twins(session: TapSession, env: Any, index: int) -> None:
+    """Say so where two environments of this process have one number."""
+    twin = _made.get(index)
+    _made[index] = weakref.ref(env)
+    if twin is None or twin() is None:
+        return
+    text = f"environment {index} was made twice in process {os.getpid()}: {ONE_EACH}"
+    session.say(text)
+    session.recorder.failure(r.Failure("tap", text, env=index, wall_ns=time.time_ns()))
 
 
 def _linked(ticket: Ticket) -> TapSession:

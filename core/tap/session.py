@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from isoscope.core.errors import one_line
 from isoscope.core.recording.labelled import records as r
@@ -36,6 +36,10 @@ class Outlet(Protocol):
 
     def state(self, state: dict[str, Any]) -> None:
         """Tell windows what state the run is in."""
+        ...
+
+    def lanes(self, environments: list[int]) -> None:
+        """Say which environments this process has."""
         ...
 
     def close(self, why: str) -> None:
@@ -104,10 +108,10 @@ class Guard:
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> Literal[True] | None:
+    ) -> bool:
         # KeyboardInterrupt and SystemExit are the user's, whenever they come.
         if not isinstance(error, Exception):
-            return None
+            return False
         self._session.fault(_told(error))
         return True
 
@@ -171,6 +175,7 @@ class TapSession:
         self.why_off = ""
         self._lock = threading.Lock()
         self._next_index = 0
+        self._lanes: list[int] = []
         self._commands: deque[Command] = deque()
         self._state: dict[str, Any] = {}
         _sessions.add(self)
@@ -189,6 +194,13 @@ class TapSession:
             first = self._next_index if index is None else index
             self._next_index = max(self._next_index, first + count)
             return first
+
+    def has(self, environments: list[int]) -> None:
+        """Say that this process has these environments, for when it dies."""
+        with self._lock:
+            self._lanes = sorted({*self._lanes, *environments})
+            if self.outlet is not None:
+                self.outlet.lanes(self._lanes)
 
     # -- windows --
 
@@ -255,6 +267,11 @@ class TapSession:
         except Exception:  # noqa: BLE001 a program may have closed it
             pass
 
+    def file_stopped(self, line: str) -> None:
+        """Say that the recording stopped early; the tap itself goes on."""
+        self.say(line)
+        self.tell(recording_stopped=line)
+
     def close(self, why: str = "") -> None:
         """End the session: what was told is taken on, windows and files are told."""
         with self._lock:
@@ -267,6 +284,7 @@ class TapSession:
     def forked(self) -> None:
         """Be off, in a forked child: neither threads nor sockets came along."""
         self.on = False
+        _abandoned.append(self.outlet)
         self.outlet = None
         self.allowed = ()
         self._lock = threading.Lock()
@@ -291,6 +309,7 @@ def _nothing() -> None:
 
 
 _sessions: weakref.WeakSet[TapSession] = weakref.WeakSet()
+_abandoned: list[Any] = []  # in a forked child: never to be touched, nor to be deleted
 
 
 def _forked() -> None:

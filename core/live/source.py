@@ -1,0 +1,310 @@
+"""A live run as a source: `index` follows it until it ends or the window lets go."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoscope.core.errors import CancelledError, IsoscopeError, ReadError
+from isoscope.core.live.client import Client
+from isoscope.core.live.mirror import Mirror
+from isoscope.core.recording.labelled.reader import LabelledSource
+from isoscope.core.tap import messages as m
+from isoscope.core.tap import process
+from isoscope.core.tap.merge import PacketError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.source import Cancel, Progress
+    from isoscope.core.tap.packet import Packet
+    from isoscope.core.tap.runtime import Run
+
+ANSWER_S = 10.0  # a run has to answer, when it is joined
+POLL_S = 0.02
+REFRESH_S = 0.05  # 20 times a second
+WATCH_S = 0.5
+LOST_S = 5.0  # of silence
+NO_WORD = "its process died without a word"
+
+
+class Phase(Enum):
+    """The state of a live run, as a window sees it."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    LOST = "lost connection"
+    ENDED = "ended"
+    DIED = "died"
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self in (Phase.ENDED, Phase.DIED)
+
+
+class LiveSource:
+    """A run that is watched; see :class:`isoscope.core.recording.source.Source`.
+
+    Where the tap records to a file on this machine, that file is read, with all of the
+    run's history. Otherwise a mirror is, which begins at the joining.
+
+    Parameters
+    ----------
+    run
+        As found by `isoscope.core.live.discovery`.
+    keep
+        Where the mirror is to be kept; by default it is temporary.
+    cache_bytes
+        What may be cached of what was read; the oldest is dropped, and read again from
+        the file when it is looked at.
+
+    Raises
+    ------
+    ReadError
+        If the run can't be joined.
+    UsageError, WriteError
+        If the mirror's file can't be made.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        keep: Path | None = None,
+        overwrite: bool = False,
+        cache_bytes: int | None = None,
+    ) -> None:
+        self.run = run
+        self.told: dict[str, Any] = {}
+        self.last_words = ""
+        self.missed = 0
+        self._phase = Phase.RUNNING
+        self._stop = threading.Event()
+        self._client = Client(run, data=False)
+        self._mirror: Mirror | None = None
+        try:
+            self.welcome = self._join()
+            self._reader = self._open(keep, overwrite)
+        except BaseException:
+            self._client.close()
+            raise
+        if cache_bytes is not None:
+            self._reader.store.cache_bytes = cache_bytes
+        self._here = self.welcome.host == process.host()
+        self._indexing = threading.Lock()
+
+    def _join(self) -> m.Welcome:
+        deadline = time.monotonic() + ANSWER_S
+        client = self._client
+        while client.welcome is None and time.monotonic() < deadline:
+            for message, _ in client.poll(POLL_S):
+                if isinstance(message, m.Bye):
+                    raise ReadError("joining", self.run.address, "the run just ended")
+            if client.why_refused:
+                raise ReadError("joining", self.run.address, client.why_refused)
+        if client.welcome is None:
+            problem = f"no run answered within {ANSWER_S:g} s"
+            remedy = "see with isoscope attach which runs there are"
+            if client.refused["version"]:
+                problem, remedy = "a run of another version", "update isoscope there"
+            raise ReadError("joining", self.run.address, problem, remedy=remedy)
+        self.told = dict(client.welcome.state)
+        return client.welcome
+
+    def _open(self, keep: Path | None, overwrite: bool) -> LabelledSource:
+        """The run's own file where it can be had, else a mirror."""
+        welcome = self.welcome
+        if welcome.record and keep is None and welcome.host == process.host():
+            with suppress(IsoscopeError, OSError):
+                return LabelledSource(Path(welcome.record))
+        self._mirror = Mirror(keep, overwrite=overwrite)
+        # Only now: there is somebody to take it.
+        self._client.close()
+        self._client = Client(self.run)
+        return self._mirror.reader
+
+    # -- as a source --
+
+    @property
+    def path(self) -> Path:
+        """The file that it is read from."""
+        return self._reader.path
+
+    @property
+    def reader(self) -> LabelledSource:
+        """What reads it."""
+        return self._reader
+
+    @property
+    def recording(self) -> Recording:
+        """The columnar recording; grows while `index` runs."""
+        return self._reader.recording
+
+    @property
+    def event_count(self) -> int:
+        """Native steps so far."""
+        return self._reader.event_count
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has the run's history from before the joining."""
+        return self._mirror is None
+
+    def preview(self, event: int | None = None) -> Recording | None:
+        """Read one native step, as a recording of one row."""
+        return self._reader.preview(event)
+
+    def index(
+        self, progress: Progress | None = None, cancelled: Cancel | None = None
+    ) -> None:
+        """Follow the run until it ends, calling `progress` as rows come.
+
+        Raises
+        ------
+        CancelledError
+            If `cancelled` said so, or it was closed.
+        ReadError
+            If its file can't be read on.
+        """
+        with self._indexing:
+            try:
+                self._reader.index(progress, cancelled)
+                self._follow(progress, cancelled)
+            finally:
+                self._client.close()
+            if self._mirror is not None:
+                self._mirror.finish()
+            self._refresh(progress)
+            if self._mirror is None and self._phase is Phase.DIED:
+                # Its own file says by itself that its writer is gone.
+                self._refresh(progress)
+
+    def close(self) -> None:
+        """Stop following. What was read stays usable, a temporary file does not."""
+        self._stop.set()
+        with self._indexing:
+            self._client.close()
+            if self._mirror is not None:
+                self._mirror.discard()
+            else:
+                self._reader.close()
+
+    # -- as a live one --
+
+    @property
+    def phase(self) -> Phase:
+        """What state the run is in."""
+        if self._phase is Phase.RUNNING and self.told.get("paused"):
+            return Phase.PAUSED
+        return self._phase
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Records that were not recorded, by kind; also those that we were slow for."""
+        counts: dict[str, int] = {}
+        for dropped in self._reader.labelled.dropped():
+            counts[dropped.what] = counts.get(dropped.what, 0) + dropped.count
+        return counts
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """Messages that made no sense, by kind."""
+        return dict(self._client.refused)
+
+    @property
+    def stopped(self) -> str:
+        """Why nothing is recorded any more, the run's end aside; empty while it is."""
+        if self._mirror is not None and self._mirror.stopped:
+            return self._mirror.stopped
+        return str(self.told.get("recording_stopped", ""))
+
+    def control(
+        self,
+        what: str,
+        answered: Callable[[bool, str], None] | None = None,
+        **arguments: Any,
+    ) -> None:
+        """Ask something of the run: ``"pause"``, ``"resume"``, ``"step"``, ….
+
+        Parameters
+        ----------
+        answered
+            Called with whether it was done, and a message; from the following thread.
+        """
+        self._client.control(what, arguments, answered)
+
+    # -- following --
+
+    def _follow(self, progress: Progress | None, cancelled: Cancel | None) -> None:
+        refresh = watch = time.monotonic()
+        while not self._phase.over:
+            if self._stop.is_set() or (cancelled is not None and cancelled()):
+                raise CancelledError(f"watching {self.run.address} was stopped")
+            if self._mirror is not None and self._mirror.behind:
+                time.sleep(POLL_S)  # the hub keeps what it may, and counts the rest
+                self._refresh(progress)
+                continue
+            for message, packet in self._client.poll(POLL_S):
+                self._take(message, packet)
+            now = time.monotonic()
+            if now - refresh >= REFRESH_S:
+                refresh = now
+                self._refresh(progress)
+            if now - watch >= WATCH_S:
+                watch = now
+                self._watch()
+
+    def _take(self, message: m.Message, packet: Packet | None) -> None:
+        if isinstance(message, m.Data) and packet is not None:
+            self._take_data(message, packet)
+        elif isinstance(message, m.State):
+            self.told = message.state
+        elif isinstance(message, m.Welcome):
+            if message.run != self.welcome.run:
+                self._over(Phase.DIED, "another run is at its address now")
+            self.told = dict(message.state)
+        elif isinstance(message, m.Bye):
+            self._over(Phase.DIED if message.why else Phase.ENDED, message.why)
+        if self._phase is Phase.LOST:
+            self._phase = Phase.RUNNING
+
+    def _take_data(self, message: m.Data, packet: Packet) -> None:
+        if self._mirror is None:
+            return
+        self.missed += message.missed
+        try:
+            self._mirror.take(packet, message.missed)
+        except PacketError:
+            self._client.refused["malformed"] += 1
+        self._client.credit(message.sequence)
+
+    def _watch(self) -> None:
+        """Notice a run that ended without saying so."""
+        if self._here and not process.alive(self.welcome.process, self.welcome.started):
+            self._over(Phase.DIED, self._failure() or NO_WORD)
+        elif self._client.silent_s > LOST_S:
+            self._phase = Phase.LOST
+
+    def _failure(self) -> str:
+        """What the run told last of a failure."""
+        with suppress(IsoscopeError):
+            failures = self._reader.labelled.failures()
+            if failures:
+                return f"{NO_WORD}; before that: {failures[-1].message}"
+        return ""
+
+    def _over(self, phase: Phase, words: str) -> None:
+        self._phase, self.last_words = phase, words
+        if phase is Phase.DIED and self._mirror is not None:
+            self._mirror.fail("run", words)
+
+    def _refresh(self, progress: Progress | None) -> None:
+        if self._reader.refresh() and progress is not None:
+            count = len(self._reader.recording)
+            progress(count, count)

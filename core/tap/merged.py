@@ -1,0 +1,76 @@
+"""The merged stream of a run: all its processes' packets, to a file and to windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.core.recording.labelled.intake import Intake
+from isoscope.core.tap.merge import Merger
+from isoscope.core.tap.packet import Outflow, Packet
+from isoscope.core.tap.state import LatestState
+from isoscope.core.tap.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from isoscope.core.recording.labelled.recorder import Recorder
+
+UNBOUNDED = 1 << 62  # it is emptied as soon as it was filled
+
+
+class MergedStream:
+    """Everything of one run. Belongs to the hub's thread.
+
+    Parameters
+    ----------
+    recorder
+        The file that gets all of it, or None.
+    """
+
+    def __init__(self, recorder: Recorder | None) -> None:
+        self.recorder = recorder
+        self.target = Target(Intake(UNBOUNDED, _nothing))
+        self.latest = LatestState(self.target)
+        self._outflow = Outflow(self.target.intake)
+        self._file: Merger | None = None
+        if recorder is not None:
+            self._file = Merger(Target(recorder.intake, adds_times=False), "run")
+
+    @property
+    def behind(self) -> bool:
+        """Whether the file can't take more just now: then nothing should be merged."""
+        recorder = self.recorder
+        if recorder is None or recorder.stopped:
+            return False
+        return not recorder.intake.accepts
+
+    def source(self, name: str) -> Merger:
+        """What merges one more source."""
+        return Merger(self.target, name)
+
+    def take(self) -> Packet:
+        """What was merged since, after the file got it."""
+        packet = self._outflow.take()
+        if packet:
+            if self._file is not None and self.recorder is not None:
+                if self.recorder.stopped:
+                    self._file = None
+                else:
+                    self._file.take(packet)
+            self.latest.take(packet)
+        return packet
+
+
+def open_recorder(
+    path: str | Path, *, overwrite: bool, tell: Callable[[str], None]
+) -> Recorder:
+    """Open the file; raises UsageError or WriteError."""
+    from isoscope.core.recording.labelled import records as r
+    from isoscope.core.recording.labelled.recorder import Recorder
+
+    return Recorder(path, r.Identity(), overwrite=overwrite, tell=tell)
+
+
+def _nothing() -> None:
+    pass
