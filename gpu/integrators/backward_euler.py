@@ -130,18 +130,23 @@ class BackwardEuler:
         The report of contacts is that of the step's end. Takes no part in autograd:
         `gpu.gradients` differentiates such steps.
         """
+        return self.solve(self.equations(q, v, h, control, parameters))
+
+    def solve(self, equations: BackwardEulerResidual) -> StepOutcome:
+        """Solve a step's equations, and go where the speed found leads."""
+        q, v, h = equations.q, equations.v, equations.h
         with torch.no_grad():
             if not len(v):
                 return _nothing_moves(q, v)
             result = newton(
-                self.equations(q, v, h, control, parameters),
+                equations,
                 v,
                 _slack(q, h),
                 self.settings.options(v),
                 self.preconditioner,
                 self.ledger,
             )
-            place = self.dynamics.integrate(q, result.solution, h, parameters)
+            place = self.dynamics.integrate(q, result.solution, h, equations.parameters)
         return StepOutcome(
             place,
             result.solution,

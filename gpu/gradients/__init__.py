@@ -1,0 +1,1 @@
+"""Derivatives of what simulated steps lead to."""
