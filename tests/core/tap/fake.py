@@ -8,12 +8,17 @@ from __future__ import annotations
 import sys
 import time
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.core.errors import UsageError
 from isoscope.core.recording.labelled import records as r
-from isoscope.core.tap.session import TapSession
+
+if TYPE_CHECKING:
+    import pytest
+
+    from isoscope.core.tap.session import TapSession
 
 SUBSTEPS = 2
 
@@ -160,18 +165,22 @@ class FakeAdapter:
         return Tapped(env, session, index)
 
 
-def install() -> None:
-    """Let the tap of this process know fake environments."""
-    name = "isoscope.core.tap.adapters"
-    module = sys.modules.get(name)
-    if not isinstance(module, _Fake):
-        sys.modules[name] = _Fake(name)
+NAME = "isoscope.core.tap.adapters"
+
+
+def install(monkeypatch: pytest.MonkeyPatch | None = None) -> None:
+    """Let the tap of this process know fake environments, for a test or for good."""
+    if monkeypatch is not None:
+        monkeypatch.setitem(sys.modules, NAME, _Fake(NAME))
+    elif not isinstance(sys.modules.get(NAME), _Fake):
+        sys.modules[NAME] = _Fake(NAME)
 
 
 class _Fake(types.ModuleType):
     @staticmethod
     def adapter_for(env: object) -> FakeAdapter:
-        assert isinstance(env, FakeEnv)
+        if not isinstance(env, FakeEnv):
+            raise UsageError("tapping: no adapter for it")
         return FakeAdapter()
 
 
