@@ -6,6 +6,7 @@ belongs to one thread. What isn't marked as present is absent.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
 
 OVER = ("native", "transitions")
+_ROW = struct.Struct("<q")  # a frame's first column
+_CODES = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q", "<u8": "Q", "|u1": "B"}
 
 
 class Frame:
@@ -35,22 +38,19 @@ class Frame:
         What is in it, in order.
     slices
         By field its place in `values`.
-    values
-        The next row's vector [width]: fill it in, then hand the frame to
-        `Recorder.native` or `Recorder.transition`, after which this is another array.
-    valid
-        uint8 [fields]: set 1 where the field is present in the next row. Begins as 0.
     """
 
     __slots__ = (
+        "_all",
         "_buffer",
-        "_flat",
         "_intake",
+        "_packer",
+        "_row_bytes",
         "_sizes",
+        "_valid",
+        "_values",
         "fields",
         "slices",
-        "valid",
-        "values",
     )
 
     def __init__(
@@ -78,13 +78,50 @@ class Frame:
             schema = Schema(f"frame{len(intake.buffers)}", columns)
             table = intake.add_table(schema, {"frame": about})
         self._buffer: Buffer = intake.buffers[table]
-        self._next()
+        self._row_bytes = schema.dtype.itemsize
+        code = _CODES.get(columns[1].dtype)
+        self._packer = (
+            struct.Struct(f"<{ends[-1]}{code}{len(sizes)}s") if code else None
+        )
+        self._all = b"\1" * len(sizes)
+        self._values: Array | None = None
+        self._valid: Array | None = None
 
-    def _next(self) -> None:
-        buffer = self._buffer
-        row = buffer.rows[buffer.count]
-        self.values: Array = row["values"]
-        self.valid: Array = row["valid"]
+    @property
+    def values(self) -> Array:
+        """The next row's vector [width].
+
+        Fill it in, then hand the frame to `Recorder.native` or `Recorder.transition`,
+        after which this is another array.
+        """
+        if self._values is None:
+            buffer = self._buffer
+            self._values = buffer.rows[buffer.count]["values"]
+        return self._values
+
+    @property
+    def valid(self) -> Array:
+        """uint8 [fields]: set 1 where the field is present in the next row; first 0."""
+        if self._valid is None:
+            buffer = self._buffer
+            self._valid = buffer.rows[buffer.count]["valid"]
+        return self._valid
+
+    def fill(self, values: Sequence[float]) -> None:
+        """Fill in all fields of the next row at once: [width] plain numbers.
+
+        Raises
+        ------
+        struct.error
+            If there are more or fewer numbers, or they don't fit the dtype.
+        """
+        packer, buffer = self._packer, self._buffer
+        if packer is None:
+            self.values[...] = values
+            self.valid[...] = 1
+            return
+        at = buffer.count * self._row_bytes + _ROW.size
+        packer.pack_into(buffer.raw, at, *values, self._all)
 
     def put(self, index: int, value: Any) -> None:
         """Fill in one field of the next row: its value [*shape], of any number type.
@@ -111,9 +148,28 @@ class Frame:
             self.valid[...] = 0
             return
         with self._intake.lock:
-            buffer.rows["row"][buffer.count] = row
+            _ROW.pack_into(buffer.raw, buffer.count * self._row_bytes, row)
             self._intake.filled(buffer)
-        self._next()
+        self._values = self._valid = None
+
+    def extend(self, rows: Array, values: Array, valid: Array) -> None:
+        """Keep the vectors of many rows at once; the caller holds the intake's lock.
+
+        Parameters
+        ----------
+        rows
+            int64 [n], ascending.
+        values
+            [n, width].
+        valid
+            [n, fields]: where a field is present.
+        """
+        if self._intake.stopped:
+            return
+        packed = np.zeros(len(rows), self._buffer.schema.dtype)
+        packed["row"], packed["values"], packed["valid"] = rows, values, valid
+        self._intake.extend(self._buffer.table, packed)
+        self._values = self._valid = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class IntakeRecorder:
         self._actors = 0
         self._snapshots = 0
         self._native = intake.buffers[intake.tables["native"]]
+        self._events = intake.tables["events"]
 
     # -- what there is --
 
@@ -152,6 +153,38 @@ class IntakeRecorder:
                 frame.commit(row)
         return row
 
+    def transitions(
+        self, rows: np.ndarray[Any, Any], frames: Sequence[tuple[Frame, Any, Any]] = ()
+    ) -> int:
+        """Record control steps of many environments at once; the first one's number.
+
+        Parameters
+        ----------
+        rows
+            Structured [n], of `tables.TRANSITIONS`: what is absent has to be filled in
+            as such; `transition_rows` makes them.
+        frames
+            Frames with their values [n, width] and where these are present [n, fields].
+
+        Returns
+        -------
+        int
+            -1 where they were refused.
+        """
+        intake = self._intake
+        table = intake.tables["transitions"]
+        with intake.lock:
+            if not intake.accepts:
+                for _ in range(len(rows)):
+                    intake.refuse("transitions")
+                return -1
+            first = len(intake.buffers[table])
+            intake.extend(table, rows)
+            numbers = np.arange(first, first + len(rows))
+            for frame, values, valid in frames:
+                frame.extend(numbers, values, valid)
+        return first
+
     def reset(self, reset: r.Reset) -> int:
         """Record a reset."""
         return self._add("resets", reset)
@@ -180,7 +213,12 @@ class IntakeRecorder:
 
     def event(self, event: r.SceneEvent) -> int:
         """Record what happened to a scene between native steps."""
-        return self._add("events", event)
+        if event.detail is not None:
+            return self._add("events", event)
+        # Two of them go with every control step in a shared scene.
+        intake = self._intake
+        kind, *rest = _astuple(event)
+        return intake.add(self._events, (intake.text(kind), *rest[:-1], -1))
 
     def chunk(self, event: r.ChunkEvent) -> int:
         """Record a stage in the life of an action chunk."""
@@ -208,6 +246,15 @@ class IntakeRecorder:
 
     def _add(self, table: str, record: msgspec.Struct) -> int:
         return self._intake.add_record(table, list(_astuple(record)))
+
+
+def transition_rows(count: int) -> np.ndarray[Any, Any]:
+    """Rows of `tables.TRANSITIONS` in which everything is absent: structured [n]."""
+    rows = np.zeros(count, t.TRANSITIONS.dtype)
+    for column in t.TRANSITIONS.columns:
+        if column.meaning != "digest":
+            rows[column.name] = np.nan if column.dtype == "<f8" else -1
+    return rows
 
 
 def _checked(over: str) -> str:
