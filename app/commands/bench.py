@@ -62,6 +62,15 @@ def collect(as_json: AsJson = False) -> int:
         return _report("collect", run(), as_json)
 
 
+@cli.command()
+def fidelity(as_json: AsJson = False) -> int:
+    """Compare the simulator with the real engine, MuJoCo and laws of mechanics."""
+    with needs("the simulator"):
+        from isoscope.app.bench.fidelity_bench import run
+
+        return _report("fidelity", run(), as_json)
+
+
 @contextmanager
 def _unpacked(file: Path | None) -> Iterator[Path]:
     from isoscope.app.bench.sample import unpacked
