@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from isoscope.core.tap.factory import Ticket
+    from isoscope.core.tap.factories import Ticket
 
 Env = TypeVar("Env")
 
@@ -109,7 +109,7 @@ def factory(
     UsageError, WriteError
         If these arguments can't be followed.
     """
-    from isoscope.core.tap.factory import wrap_factory
+    from isoscope.core.tap.factories import wrap_factory
 
     session = _open(
         *(record, name, address, overwrite, keys),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap import messages as m
 from isoscope.core.tap import process
-from isoscope.core.tap.factory import ONE_EACH
+from isoscope.core.tap.factories import ONE_EACH
 from isoscope.core.tap.merge import PacketError
 from isoscope.core.tap.peers import Window, Worker
 from isoscope.core.tap.session import Command

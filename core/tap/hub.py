@@ -21,7 +21,7 @@ from isoscope.core.errors import UsageError, one_line
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap import messages as m
 from isoscope.core.tap import process, runtime, wire
-from isoscope.core.tap.factory import Ticket
+from isoscope.core.tap.factories import Ticket
 from isoscope.core.tap.guests import Guests
 from isoscope.core.tap.merge import PacketError
 from isoscope.core.tap.merged import MergedStream, open_recorder

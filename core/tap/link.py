@@ -19,7 +19,7 @@ from isoscope.core.tap import process, wire
 from isoscope.core.tap.packet import Outflow
 
 if TYPE_CHECKING:
-    from isoscope.core.tap.factory import Ticket
+    from isoscope.core.tap.factories import Ticket
     from isoscope.core.tap.session import TapSession
 
 TICK_S = 0.05

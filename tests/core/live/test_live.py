@@ -1,0 +1,409 @@
+"""Windows on live runs: they come, go, come back, and are told how it ends."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import zmq
+
+from isoscope.core import tap
+from isoscope.core.errors import CancelledError, ReadError, UsageError
+from isoscope.core.live import discovery
+from isoscope.core.live import source as live
+from isoscope.core.live.client import Client
+from isoscope.core.live.source import LiveSource, Phase
+from isoscope.core.recording.source import Source
+from isoscope.core.tap import messages as m
+from isoscope.core.tap import peers, runtime
+from tests.core.tap.fake import FakeEnv, run
+from tests.core.tap.support import Child, opened, until
+from tests.core.tap.test_messages import mutated, valid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Window:
+    """A window that follows a run in a thread."""
+
+    def __init__(self, run: runtime.Run | None = None, **options: Any) -> None:
+        self.source = LiveSource(run or discovery.find(), **options)
+        self.error: Exception | None = None
+        self.grown: list[int] = []
+        self._thread = threading.Thread(target=self._follow)
+        self._thread.start()
+
+    def _follow(self) -> None:
+        try:
+            self.source.index(lambda done, _: self.grown.append(done))
+        except Exception as error:  # noqa: BLE001 the test looks at it
+            self.error = error
+
+    @property
+    def rows(self) -> int:
+        return len(self.source.recording)
+
+    def wait(self) -> None:
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
+    def close(self) -> None:
+        self.source.close()
+        self.wait()
+
+
+@pytest.fixture
+def windows() -> Iterator[list[Window]]:
+    opened: list[Window] = []
+    yield opened
+    for window in opened:
+        window.close()
+
+
+def hub() -> Any:
+    session = tap.current()
+    assert session is not None
+    return session.outlet
+
+
+def merged() -> int:
+    count: int = hub()._stream.target.length("native")
+    return count
+
+
+def test_a_window_sees_a_run_from_its_joining_on(windows: list[Window]) -> None:
+    env = tap.attach(FakeEnv(), name="mine")
+    run(env, 25, seed=3)
+    until(lambda: merged() == 50)
+    windows.append(window := Window())
+    assert isinstance(window.source, Source)
+    assert not window.source.whole
+    until(lambda: window.rows == 1)
+    run(env, 25)
+    until(lambda: window.rows == 51)
+    assert window.source.phase is Phase.RUNNING
+    tap.detach()
+    window.wait()
+    assert window.error is None
+    assert window.source.phase is Phase.ENDED
+    assert window.source.last_words == ""
+    assert window.grown == sorted(window.grown)
+    recording = window.source.recording
+    assert not recording.problems
+    steps = recording.labels.control_step[1:21:2] if recording.labels else []
+    np.testing.assert_array_equal(steps, np.arange(1, 11))
+    (actor,) = recording.actors
+    state = actor.fields.tracks["translation"].read(0, 51)
+    assert state.valid.all()
+    assert state.values[:2].tolist() == [[0, 5, 1], [0, 1, 0]]
+    assert len(window.source.reader.labelled.transitions()) == 26
+    assert not window.source.dropped
+    # The recording time goes on from where it was.
+    assert recording.steps.time_s[0] == pytest.approx(0.5)
+
+
+def test_a_file_of_this_machine_has_all_of_it(
+    tmp_path: Path, windows: list[Window]
+) -> None:
+    env = tap.attach(FakeEnv(), record=tmp_path / "run.isoscope.h5")
+    run(env, 25)
+    windows.append(window := Window())
+    assert window.source.whole
+    until(lambda: window.rows == 50)
+    run(env, 5)
+    until(lambda: window.rows == 60)
+    tap.detach()
+    window.wait()
+    assert window.source.phase is Phase.ENDED
+    assert window.source.recording.complete
+
+
+def test_two_windows_and_one_that_keeps(tmp_path: Path, windows: list[Window]) -> None:
+    env = tap.attach(FakeEnv())
+    kept = tmp_path / "kept.isoscope.h5"
+    windows += [Window(), Window(keep=kept)]
+    until(lambda: len(hub()._guests._windows) == 2)
+    run(env, 25)
+    for window in windows:
+        until(lambda w=window: w.rows == 50)  # type: ignore[misc]
+    windows[0].close()
+    assert isinstance(windows[0].error, CancelledError)
+    run(env, 5)
+    until(lambda: windows[1].rows == 60)
+    tap.detach()
+    windows[1].wait()
+    windows[1].close()
+    assert not windows[0].source.path.exists()
+    assert len(opened(kept).recording) == 60
+
+
+def test_a_window_that_was_killed_comes_back(windows: list[Window]) -> None:
+    env = tap.attach(FakeEnv())
+    with Child("tests.core.live.looker") as looker:
+        assert looker.says() == "joined from now on"
+        until(lambda: hub()._guests.looking)
+        run(env, 5)
+        until(lambda: looker.says() == "rows 10")
+        os.kill(looker.process.pid, signal.SIGKILL)
+        looker.process.wait()
+    until(lambda: not hub()._guests.looking)
+    run(env, 5)
+    with Child("tests.core.live.looker") as looker:
+        assert looker.says() == "joined from now on"
+        until(lambda: hub()._guests.looking)
+        run(env, 5)
+        until(lambda: looker.says() == "rows 11")
+        tap.detach()
+        until(lambda: looker.says() == "over ended:")
+        assert looker.ended() == ""
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_a_run_that_is_killed(windows: list[Window], words: bool) -> None:
+    with Child("tests.core.live.runner", "-") as runner:
+        assert runner.says() == "ready"
+        windows.append(window := Window())
+        runner.tell("5")
+        assert runner.says() == "10"
+        until(lambda: window.rows == 10)
+        if words:
+            runner.tell("failure")
+            runner.says()
+            until(lambda: window.source.reader.labelled.count("failures") == 1)
+        os.kill(runner.process.pid, signal.SIGKILL)
+        window.wait()
+    assert window.source.phase is Phase.DIED
+    told = "its process died without a word"
+    if words:
+        told += "; before that: it went wrong"
+    assert window.source.last_words == told
+    assert discovery.running() == []
+    failures = window.source.reader.labelled.failures()
+    assert failures[-1].message == told
+
+
+def test_a_recorded_run_that_is_killed(tmp_path: Path, windows: list[Window]) -> None:
+    with Child("tests.core.live.runner", tmp_path / "run.isoscope.h5") as runner:
+        assert runner.says() == "ready"
+        windows.append(window := Window())
+        runner.tell("5")
+        until(lambda: window.rows == 10)
+        os.kill(runner.process.pid, signal.SIGKILL)
+        window.wait()
+    assert window.source.phase is Phase.DIED
+    assert window.rows == 10
+    assert any("cut" in p.message for p in window.source.recording.problems)
+
+
+def test_a_run_that_raises_says_why(windows: list[Window]) -> None:
+    with Child("tests.core.live.runner", "-") as runner:
+        assert runner.says() == "ready"
+        windows.append(window := Window())
+        runner.tell("5")
+        until(lambda: window.rows == 10)
+        runner.tell("raise")
+        window.wait()
+        said = runner.ended()
+    assert said.count("Traceback") == 1
+    assert "fails here" in said
+    assert window.source.phase is Phase.DIED
+    assert window.source.last_words == "ValueError: this environment fails here"
+    failures = window.source.reader.labelled.failures()
+    assert [f.what for f in failures] == ["step", "program", "run"]
+
+
+def test_what_a_slow_window_misses_is_told(
+    windows: list[Window], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers.Window.frames, "__kwdefaults__", None, raising=False)
+    env = tap.attach(FakeEnv())
+    client = Client(discovery.find())
+    until(lambda: client.poll(0.01) and client.welcome)
+    (window,) = until(lambda: list(hub()._guests._windows.values()))
+    window.limit_bytes = 1000
+    for _ in range(20):
+        before = merged()
+        run(env, 10)
+        until(lambda b=before: merged() > b)  # type: ignore[misc]
+    until(lambda: merged() == 400)
+    assert window.total_missed > 0
+    packets = [(d, p) for d, p in until(lambda: client.poll(0.1)) if p is not None]
+    client.credit(packets[-1][0].sequence)  # type: ignore[attr-defined]
+    until(lambda: window.waits_for == 0)
+    run(env, 10)
+    message, _packet = until(
+        lambda: [(d, p) for d, p in client.poll(0.1) if p is not None]
+    )[0]
+    assert message.missed > 0
+    client.close()
+
+
+def test_a_window_that_missed_something_goes_on(
+    tmp_path: Path, windows: list[Window]
+) -> None:
+    env = tap.attach(FakeEnv())
+    windows.append(window := Window(keep=tmp_path / "kept.isoscope.h5"))
+    (peer,) = until(lambda: list(hub()._guests._windows.values()))
+    run(env, 10)
+    until(lambda: window.rows == 20)
+    peer._flying.append((1 << 40, 1 << 40))  # as if it had taken nothing
+    peer._flying_bytes += 1 << 40
+    run(tap.attach(FakeEnv()), 10)
+    until(lambda: merged() == 40)
+    until(lambda: peer.total_missed > 0)
+    peer._flying_bytes -= peer._flying.pop()[1]
+    run(env, 10)
+    until(lambda: window.rows == 40)
+    tap.detach()
+    window.wait()
+    assert window.source.missed == peer.total_missed
+    assert window.source.dropped == {"records": peer.total_missed}
+    assert len(window.source.recording.actors) == 2
+    envs = window.source.reader.labelled.column("native", "env")
+    assert set(envs.tolist()) == {0}
+
+
+def test_commands_are_answered(windows: list[Window]) -> None:
+    tap.attach(FakeEnv())
+    session = tap.current()
+    assert session is not None
+    windows.append(window := Window())
+    answers: list[tuple[bool, str]] = []
+    window.source.control("pause", lambda ok, text: answers.append((ok, text)))
+    until(lambda: answers)
+    assert answers.pop() == (False, "this run does not take the command 'pause'")
+    session.allow("pause", "speed")
+    window.source.control(
+        "speed", lambda ok, text: answers.append((ok, text)), factor=2.0
+    )
+    (command,) = until(session.commands)
+    assert (command.what, command.arguments) == ("speed", {"factor": 2.0})
+    command.done("as fast as it goes")
+    session.tell(paused=True)
+    until(lambda: answers)
+    assert answers == [(True, "as fast as it goes")]
+    until(lambda: window.source.phase is Phase.PAUSED)
+    assert window.source.told["allowed"] == ["pause", "speed"]
+
+
+def test_a_lost_connection_is_noticed_and_comes_back(
+    windows: list[Window], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "LOST_S", 0.2)
+    monkeypatch.setattr("isoscope.core.live.client.HELLO_S", 0.3)
+    env = tap.attach(FakeEnv())
+    windows.append(window := Window())
+    run(env, 5)
+    until(lambda: window.rows == 10)
+    guests = hub()._guests
+    monkeypatch.setattr(guests, "take", lambda *_: None)
+    until(lambda: window.source.phase is Phase.LOST)
+    guests._windows.clear()  # as if it had been taken for gone
+    monkeypatch.undo()
+    monkeypatch.setattr("isoscope.core.live.client.HELLO_S", 0.3)
+    until(lambda: window.source.phase is Phase.RUNNING)
+    until(lambda: guests.looking)
+    run(env, 5)
+    until(lambda: window.rows == 20)
+    assert not window.source.recording.problems
+
+
+def test_keys_keep_strangers_out(windows: list[Window], tmp_path: Path) -> None:
+    keys = tap.new_keys()
+    env = tap.attach(FakeEnv(), address="tcp://0.0.0.0:*", keys=keys)
+    assert keys.secret not in repr(keys)
+    here = discovery.find()
+    assert here.server_key == keys.public
+    assert keys.secret not in (next((tmp_path / "runtime").glob("*.json"))).read_text()
+    windows.append(Window())
+    until(lambda: len(hub()._guests._windows) == 1)
+    run(env, 3)
+    until(lambda: windows[0].rows == 6)
+    for other in (
+        runtime.Run(address=here.address, run="", token=keys.token),
+        runtime.Run(
+            address=here.address,
+            run="",
+            token=keys.token,
+            server_key=tap.new_keys().public,
+        ),
+    ):
+        stranger = Client(other)
+        stranger.poll(0.3)
+        assert stranger.welcome is None
+        stranger.close()
+    wrong = runtime.Run(address=here.address, run="", token="", server_key=keys.public)
+    with pytest.raises(ReadError, match="token"):
+        LiveSource(wrong)
+    assert len(hub()._guests._windows) == 1
+
+
+def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "ANSWER_S", 0.1)
+    with pytest.raises(ReadError, match="no run answered"):
+        LiveSource(runtime.Run(address="tcp://127.0.0.1:9", run="", token="x"))
+
+
+def test_a_window_refuses_and_counts_what_makes_no_sense(windows: list[Window]) -> None:
+    """A hub gone mad sends ten thousand messages; the window stays."""
+    context = zmq.Context()
+    router: zmq.Socket[bytes] = context.socket(zmq.ROUTER)
+    router.setsockopt(zmq.LINGER, 0)
+    port = router.bind_to_random_port("tcp://127.0.0.1")
+    client = Client(runtime.Run(address=f"tcp://127.0.0.1:{port}", run="", token="x"))
+    identity = router.recv_multipart()[0]
+    chance, seeds = random.Random(8), valid()
+    for _ in range(10_000):
+        router.send_multipart([identity, *mutated(chance, seeds)])
+    router.send_multipart([identity, *m.encode(m.State(state={"last": 1}))])
+    last: Any = None
+    while not (isinstance(last, m.State) and last.state == {"last": 1}):
+        for last, _ in client.poll(1.0):
+            pass
+    assert client.refused["malformed"] > 3000
+    assert client.refused["version"] > 0
+    client.close()
+    router.close(0)
+    context.term()
+
+
+def test_runs_are_found_and_the_dead_removed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no run of yours"):
+        discovery.find()
+    tap.attach(FakeEnv(), name="mine")
+    me = discovery.find()
+    assert (me.name, me.process) == ("mine", os.getpid())
+    assert discovery.find(me.address) == discovery.find("mine") == me
+    folder = tmp_path / "runtime"
+    assert folder.stat().st_mode & 0o77 == 0
+    assert all(p.stat().st_mode & 0o77 == 0 for p in folder.iterdir())
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for number, (process, started) in enumerate([(gone.pid, 0), (os.getpid(), 1)]):
+        runtime.announce(
+            runtime.Run(
+                address="tcp://127.0.0.1:9",
+                run=f"{number}",
+                process=process,
+                started=started,
+                host=me.host,
+            )
+        )
+    (folder / "1-x.json").write_bytes(b"{")
+    assert len(list(folder.glob("*.json"))) == 4
+    assert discovery.running() == [me]
+    assert len(list(folder.glob("*.json"))) == 2
+    (folder / "1-x.json").unlink()
+    with pytest.raises(UsageError, match="token"):
+        discovery.find("tcp://127.0.0.1:9")
+    other = discovery.find("tcp://h:9", token="t", server_key="k" * 40)
+    assert other.token == "t"
