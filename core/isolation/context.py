@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.isolation.findings import Affected
+from isoscope.core.isolation.labelled_context import LabelledContext
+from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.words import place_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isoscope.core.attribution.result import Attribution
+    from isoscope.core.isolation.resimulator import Resimulator
     from isoscope.core.recording.model import Actor, Recording
     from isoscope.core.recording.tracks import AnyTrack, Array
 
@@ -81,10 +84,34 @@ class Context:
         The recording under audit.
     reference
         An independent twin: the same environment stepped alone, or None.
+    resimulator
+        What can step the subject's environments again, or None.
+    labelled
+        What a labelled recording tells beyond its native steps; None for any other.
     """
 
     subject: Examined
     reference: Examined | None = None
+    resimulator: Resimulator | None = None
+    labelled: LabelledContext | None = None
+
+    def __post_init__(self) -> None:
+        recording = self.subject.recording
+        if self.labelled is None and recording.labelled is not None:
+            found = LabelledContext(recording.labelled, recording)
+            object.__setattr__(self, "labelled", found)
+
+    def tells(self, needs: str) -> LabelledContext:
+        """What the labelled recording tells.
+
+        Raises
+        ------
+        CannotRunError
+            If it is none; `needs` says what would have to be recorded.
+        """
+        if self.labelled is None:
+            raise CannotRunError("a bare recording can't show it", needs)
+        return self.labelled
 
 
 def runs(rows: Array) -> list[tuple[int, int]]:

@@ -23,6 +23,32 @@ class Affected(msgspec.Struct, frozen=True, kw_only=True):
     native: int
 
 
+class Taint(msgspec.Struct, frozen=True, kw_only=True):
+    """What of one environment can't be trusted because of a finding.
+
+    `isoscope.core.isolation.tainting.tainted` works out the rows and transitions.
+
+    Attributes
+    ----------
+    env
+        Whose; None for whosever the rows are.
+    native
+        The first native step, and the last one where it is known. None where only
+        transitions are touched, and no native step is wrong.
+    transition
+        The same in the table of transitions, for what no native step shows. Those that
+        took a tainted native step are tainted anyhow.
+    until
+        Where it ends if the last one is not given: right ``"here"``, before the next
+        ``"reset"`` of the environment, or only at the ``"end"`` of the recording.
+    """
+
+    env: int | None = None
+    native: tuple[int, int | None] | None = None
+    transition: tuple[int, int | None] | None = None
+    until: Literal["here", "reset", "end"] = "reset"
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong or doubtful: where, on what evidence, and what to do.
 
@@ -56,6 +82,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         The recording that it is about.
     affected
         Environments that it reached, in the order of their first step under it.
+    transition
+        The first transition that it is about, by its number in a labelled recording.
+    taints
+        What can't be trusted because of it, environment by environment.
     """
 
     id: str
@@ -76,6 +106,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     tainted: tuple[tuple[int, int], ...] = ()
     file: str | None = None
     affected: tuple[Affected, ...] = ()
+    transition: int | None = None
+    taints: tuple[Taint, ...] = ()
 
 
 class NotRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -227,6 +227,25 @@ class LabelledRecording:
         """Rows start .. stop of one column; see `columns`."""
         return self._store.read(table, name, start, stop)
 
+    def text(self, number: int) -> str:
+        """The text of this number, as text columns hold it; empty where absent."""
+        return self._store.catalog.texts.get(number, "")
+
+    def json(self, number: int) -> Any:
+        """The JSON value of this number, as columns hold it; None where absent.
+
+        Raises
+        ------
+        ReadError
+            If it can't be read.
+        """
+        return self._store.json(number)
+
+    def has(self, table: str, column: str) -> bool:
+        """Whether there is such a column."""
+        found = self._store.tables.get(table)
+        return found is not None and column in found.schema.parts
+
     def track(self, over: str, group: str, name: str, actor: int = -1) -> AnyTrack:
         """The track of a field; raises KeyError if there is none."""
         return self.fields[Key(over, group, actor, name)]
