@@ -21,6 +21,7 @@ from isoscope.core.envs.errors import ActionError, NotResetError, SceneClosedErr
 from isoscope.core.envs.lane_options import LaneOptions
 from isoscope.core.envs.lanes import LaneGroup
 from isoscope.core.envs.making import SceneWish, lease_scene
+from isoscope.core.envs.profiling import Profiler
 from isoscope.core.envs.records import ControlStep, LastStep, last_step
 from isoscope.core.envs.stages import Stages
 from isoscope.core.errors import UsageError
@@ -113,6 +114,8 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         self._due: Array = xp.zeros_like(self.lanes.ready)
         self._last: ControlStep | None = None
         self._told = BatchTeller(self.lanes, results)
+        lazy = results == "lazy"
+        self._profiler = Profiler(self.lanes.envs, self.lanes, lazy=lazy)
         self.closed = False
 
     # -- Gymnasium ---------------------------------------------------------------------
@@ -133,19 +136,21 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         worlds = None
         if options is not None and "reset_mask" in options:
             worlds = self._mask(options["reset_mask"])
-        observation = self.reset_device(worlds, self._expanded(seed))
-        lanes = self.lanes
-        info = self._told.masked(
-            {
-                "control_step": lanes.count,
-                "valid": lanes.valid,
-            },
-            worlds,
-        )
-        if lanes.draws.values:
-            drawn = self._told.masked(dict(lanes.draws.values), worlds)
-            info |= self._told.masked({"draws": drawn}, worlds)
-        return self._told.given(observation, "observation"), info
+        with self._profiler.whole("reset"):
+            observation = self.reset_device(worlds, self._expanded(seed))
+            with self._profiler.part("convert"):
+                lanes = self.lanes
+                info = self._told.masked(
+                    {
+                        "control_step": lanes.count,
+                        "valid": lanes.valid,
+                    },
+                    worlds,
+                )
+                if lanes.draws.values:
+                    drawn = self._told.masked(dict(lanes.draws.values), worlds)
+                    info |= self._told.masked({"draws": drawn}, worlds)
+                return self._told.given(observation, "observation"), info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one control step in all lanes, by the rules of the autoreset mode.
@@ -156,32 +161,10 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
             [N, A]: NumPy's, or of the scene's kind, which then does not leave the
             device.
         """
-        result = self.step_device(actions)
-        step, began = result.step, result.began
-        info = self._told.masked(
-            {
-                "control_step": self.lanes.count,
-                "valid": self.lanes.valid,
-            },
-            None,
-        )
-        told = result.transition
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and began is not None:
-            info |= self._told.final(result, began)
-            # what is told of rows that were reset is the reset's
-            told = self.lanes.xp.logical_and(told, self.lanes.xp.logical_not(began))
-        terms = self._told.masked(dict(step.terms), told)
-        info |= self._told.masked({"reward_terms": terms}, told)
-        info |= self._told.masked(
-            {"transition": result.transition, "usable": result.usable}, None
-        )
-        return (
-            self._told.given(result.observation, "observation"),
-            self._told.given(result.reward, "reward", np.float64),
-            self._told.given(result.terminated, "flags"),
-            self._told.given(result.truncated, "flags"),
-            info,
-        )
+        with self._profiler.whole("step"):
+            result = self.step_device(actions)
+            with self._profiler.part("convert"):
+                return self._answered(result)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Let go of the scene.
@@ -225,8 +208,13 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
             For another shape, or numbers that are not finite if the policy is to raise.
         """
         self._refuse_closed("stepping")
+        with self._profiler.whole("step"):
+            return self._step_device(actions)
+
+    def _step_device(self, actions: Any) -> BatchStep:
         lanes, xp, mode = self.lanes, self.lanes.xp, self.autoreset_mode
-        action, finite = self._actions(actions)
+        with self._profiler.part("convert"):
+            action, finite = self._actions(actions)
         if mode is AutoresetMode.DISABLED and not on_host(lanes.ready):
             self._look_for_ended()
         taking = xp.logical_not(self._due)
@@ -300,6 +288,34 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space.seed(int(stream.integers(2**31)))
 
     # -- helpers -----------------------------------------------------------------------
+
+    def _answered(self, result: BatchStep) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Turn a step into what Gymnasium's callers get."""
+        step, began = result.step, result.began
+        info = self._told.masked(
+            {
+                "control_step": self.lanes.count,
+                "valid": self.lanes.valid,
+            },
+            None,
+        )
+        told = result.transition
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and began is not None:
+            info |= self._told.final(result, began)
+            # what is told of rows that were reset is the reset's
+            told = self.lanes.xp.logical_and(told, self.lanes.xp.logical_not(began))
+        terms = self._told.masked(dict(step.terms), told)
+        info |= self._told.masked({"reward_terms": terms}, told)
+        info |= self._told.masked(
+            {"transition": result.transition, "usable": result.usable}, None
+        )
+        return (
+            self._told.given(result.observation, "observation"),
+            self._told.given(result.reward, "reward", np.float64),
+            self._told.given(result.terminated, "flags"),
+            self._told.given(result.truncated, "flags"),
+            info,
+        )
 
     def _expanded(
         self, seed: int | Sequence[int | None] | None

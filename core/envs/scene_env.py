@@ -12,6 +12,7 @@ from isoscope.core.envs.errors import ActionError, SceneClosedError
 from isoscope.core.envs.lane_options import LaneOptions
 from isoscope.core.envs.lanes import LaneGroup
 from isoscope.core.envs.making import SceneWish, lease_scene
+from isoscope.core.envs.profiling import Profiler
 from isoscope.core.envs.records import ControlStep, LastStep, last_step
 from isoscope.core.envs.stages import Stages
 
@@ -99,6 +100,7 @@ class SceneEnv(gym.Env[Observation, Observation]):
             self.lease.release()
             raise
         self._last: ControlStep | None = None
+        self._profiler = Profiler((env_id,), self.lanes)
 
     # -- Gymnasium ---------------------------------------------------------------------
 
@@ -119,8 +121,13 @@ class SceneEnv(gym.Env[Observation, Observation]):
         if seed is not None:
             self.lanes.seed(0, seed)
         self._last = None
-        observation = self._host(self.lanes.reset(), "observation")[0]
-        return observation, self._begun()
+        profiler = self._profiler
+        with profiler.whole("reset"):
+            seen = self.lanes.reset()
+            with profiler.part("convert"):
+                observation = self._host(seen, "observation")[0]
+                begun = self._begun()
+        return observation, begun
 
     def step(
         self, action: Observation
@@ -133,17 +140,21 @@ class SceneEnv(gym.Env[Observation, Observation]):
             See `LaneGroup.step`; and for an action of the wrong shape.
         """
         self._refuse_closed("stepping")
-        row = self._row(action)
-        scene = self.lanes.scene
-        step = self.lanes.step(
-            scene.to_device(row, "action"), finite=bool(np.isfinite(row).all())
-        )
-        self._last = step
-        observation = self._host(step.after, "observation")[0]
-        reward = float(self._host(step.reward, "reward")[0])
-        terminated = bool(self._host(step.terminated, "flags")[0])
-        truncated = bool(self._host(step.truncated, "flags")[0])
-        return observation, reward, terminated, truncated, self._info(step)
+        profiler = self._profiler
+        with profiler.whole("step"):
+            with profiler.part("convert"):
+                row = self._row(action)
+                given = self.lanes.scene.to_device(row, "action")
+            step = self.lanes.step(given, finite=bool(np.isfinite(row).all()))
+            self._last = step
+            with profiler.part("convert"):
+                return (
+                    self._host(step.after, "observation")[0],
+                    float(self._host(step.reward, "reward")[0]),
+                    bool(self._host(step.terminated, "flags")[0]),
+                    bool(self._host(step.truncated, "flags")[0]),
+                    self._info(step),
+                )
 
     def render(self) -> str | None:
         """Give its own bodies' places as text, whoever is in the scene now."""

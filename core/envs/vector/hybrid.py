@@ -14,6 +14,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from isoscope.core.envs.profiling import Profiler
 from isoscope.core.envs.vector.arguments import (
     RESETTING,
     check_arguments,
@@ -160,6 +161,7 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
         self._ended = np.zeros(self.num_envs, dtype=np.bool_)
         self._begun = np.zeros(self.num_envs, dtype=np.bool_)
         self._in_doubt = False
+        self._profiler = Profiler(())
 
     @property
     def worker_info(self) -> tuple[WorkerInfo, ...]:
@@ -251,26 +253,33 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
         WorkerDiedError, WorkerTimeoutError
             See the class; the vector environment is closed then.
         """
-        crew = self._open(STEPPING)
+        with self._profiler.whole("step"):
+            return self._step(self._open(STEPPING), actions)
+
+    def _step(self, crew: Crew, actions: Any) -> Step:
+        part = self._profiler.part
         self._check_can_step()
         memory = _memory(crew)
-        try:
-            write_all(memory.actions, actions)
-        except (TypeError, ValueError) as error:
-            raise VectorEnvError(
-                f"{STEPPING}: the actions don't fit: {one_line(error)}"
-            ) from None
-        answers = self._asked(crew, STEPPING, [STEP_REQUEST] * len(crew.workers))
-        terminated, truncated = memory.terminated.copy(), memory.truncated.copy()
-        self._ended = terminated | truncated
-        every = np.ones(self.num_envs, dtype=np.bool_)
-        return (
-            copied(memory.observations),
-            memory.rewards.copy(),
-            terminated,
-            truncated,
-            self._infos(memory, answers, every),
-        )
+        with part("convert"):
+            try:
+                write_all(memory.actions, actions)
+            except (TypeError, ValueError) as error:
+                raise VectorEnvError(
+                    f"{STEPPING}: the actions don't fit: {one_line(error)}"
+                ) from None
+        with part("wait"):
+            answers = self._asked(crew, STEPPING, [STEP_REQUEST] * len(crew.workers))
+        with part("convert"):
+            terminated, truncated = memory.terminated.copy(), memory.truncated.copy()
+            self._ended = terminated | truncated
+            every = np.ones(self.num_envs, dtype=np.bool_)
+            return (
+                copied(memory.observations),
+                memory.rewards.copy(),
+                terminated,
+                truncated,
+                self._infos(memory, answers, every),
+            )
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or read an attribute; gives N results."""

@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isoscope.core.envs.profiling import waiting
 from isoscope.core.envs.vector.lanes import LaneError, LaneGroup
 from isoscope.core.envs.vector.memory import Block, Memory, MemorySpec
 from isoscope.core.errors import one_line
@@ -177,7 +178,7 @@ def _serve(pipe: Connection) -> None:
             _answer(pipe, None)
             return
         _answer(pipe, _hello(group))
-        _answer_requests(pipe, group)
+        _answer_requests(pipe, group, [i.global_index for i in setup.indices])
     finally:
         if group is not None:
             group.close()
@@ -201,9 +202,10 @@ def _hello(group: LaneGroup) -> Hello:
     )
 
 
-def _answer_requests(pipe: Connection, group: LaneGroup) -> None:
+def _answer_requests(pipe: Connection, group: LaneGroup, envs: list[int]) -> None:
     while True:
-        message = pipe.recv_bytes()
+        with waiting(envs):
+            message = pipe.recv_bytes()
         name: str = "step"
         args: tuple[Any, ...] = ()
         try:
