@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array, Int64Array
 
 
-def control_time_s(labels: Labels, h_s: Array, substeps: int | None) -> Array:
+def control_time_s(
+    labels: Labels, h_s: Array, substeps: int | None, usual_s: float | None = None
+) -> Array:
     """float64 [T]: each step's control time, of its own environment; NaN if unknown.
 
     Parameters
@@ -32,6 +34,8 @@ def control_time_s(labels: Labels, h_s: Array, substeps: int | None) -> Array:
         float64 [T]: duration of each step.
     substeps
         M, or None where it is unknown; then only the resets have a control time.
+    usual_s
+        h of a substep; found among these by default.
     """
     out = np.full(len(labels), np.nan)
     out[labels.kind == StepKind.RESET] = 0.0
@@ -39,7 +43,7 @@ def control_time_s(labels: Labels, h_s: Array, substeps: int | None) -> Array:
         return out
     step = (labels.kind == StepKind.SUBSTEP) & (labels.control_step >= 1)
     step &= labels.substep >= 0
-    usual = typical_h(h_s[step])
+    usual = typical_h(h_s[step]) if usual_s is None else usual_s
     done = (labels.control_step[step] - 1) * substeps + labels.substep[step]
     with np.errstate(over="ignore", invalid="ignore"):  # of made-up, huge values
         out[step] = done * usual + h_s[step]

@@ -66,15 +66,7 @@ def timeline_of(
         ]
     )
     if len(events):
-        lanes.append(
-            Lane(
-                key="events",
-                label="events",
-                about="changes of gravity, problems of the file, findings, bookmarks",
-                kind=LaneKind.EVENTS,
-                make=lambda: (Items.none(), events),
-            )
-        )
+        lanes.append(events_lane(events))
     if labels is not None:
         lanes += [_with_findings(a, extras, rows) for a in environment_lanes(labels)]
     lanes += actor_lanes(list(recording.actors), rows)
@@ -86,6 +78,17 @@ def timeline_of(
         extras=extras,
         typical_h_s=usual,
         residual_span=span,
+    )
+
+
+def events_lane(marks: Marks) -> Lane:
+    """The lane of what is worth finding again."""
+    return Lane(
+        key="events",
+        label="events",
+        about="changes of gravity, problems of the file, findings, bookmarks",
+        kind=LaneKind.EVENTS,
+        make=lambda: (Items.none(), marks),
     )
 
 

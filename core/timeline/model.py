@@ -28,6 +28,7 @@ class LaneKind(Enum):
     OWNER = "owner"  # a colour a row
     RESIDUAL = "residual"  # a bar a row, logarithmic
     ITEMS = "items"
+    CHUNKS = "chunks"  # items of action chunks
     EVENTS = "events"  # marks only
 
 
@@ -87,7 +88,7 @@ class Lane:
     @property
     def pinned(self) -> bool:
         """Whether it stays in place while the others scroll."""
-        return self.kind is not LaneKind.ITEMS
+        return self.kind not in (LaneKind.ITEMS, LaneKind.CHUNKS)
 
 
 @dataclass(frozen=True, slots=True)

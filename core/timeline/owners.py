@@ -11,6 +11,8 @@ from isoscope.core.timeline.model import Lane, LaneKind
 from isoscope.core.timeline.pieces import Items, Look, Marks, RowBits, Shape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoscope.core.recording.model import Labels
     from isoscope.core.recording.tracks import Array, Int64Array
 
@@ -22,16 +24,25 @@ UNKNOWN_OWNER = 1 << OWNER_COLOURS
 
 def owner_lane(labels: Labels) -> Lane:
     """The ribbon: which environment the scene stepped, one bit a colour."""
-    env = labels.env
-    bits = np.left_shift(1, env % OWNER_COLOURS).astype(np.uint16)
-    bits[env < 0] = UNKNOWN_OWNER
+    return ribbon(RowBits(owner_bits(labels.env)))
+
+
+def ribbon(rows: RowBits) -> Lane:
+    """The lane of owners' bits."""
     return Lane(
         key="owner",
         label="scene owner",
         about="the environment whose native step the scene took; hatched where unknown",
         kind=LaneKind.OWNER,
-        rows=RowBits(bits),
+        rows=rows,
     )
+
+
+def owner_bits(env: Array) -> Array:
+    """uint16 [T]: a bit for the colour of each row's environment, or for none."""
+    bits = np.left_shift(1, env % OWNER_COLOURS).astype(np.uint16)
+    bits[env < 0] = UNKNOWN_OWNER
+    return np.asarray(bits)
 
 
 def environment_lanes(labels: Labels) -> list[Lane]:
@@ -61,17 +72,23 @@ def environment_lanes(labels: Labels) -> list[Lane]:
 
 
 def _environment(env: int, rows: Int64Array, labels: Labels) -> Lane:
+    return environment_lane(env, lambda: own_content(rows, labels))
+
+
+def environment_lane(env: int, make: Callable[[], tuple[Items, Marks]]) -> Lane:
+    """The lane of an environment's control steps."""
     return Lane(
         key=f"env:{env}",
         label=f"env {env}",
         about=f"control steps of environment {env}; the bright part is its own rows",
         kind=LaneKind.ITEMS,
         env=env,
-        make=lambda: _content(rows, labels),
+        make=make,
     )
 
 
-def _content(rows: Int64Array, labels: Labels) -> tuple[Items, Marks]:
+def own_content(rows: Int64Array, labels: Labels) -> tuple[Items, Marks]:
+    """An environment's control steps over its rows, and where episodes begin."""
     episode, control = labels.episode[rows], labels.control_step[rows]
     reset = (labels.kind[rows] == StepKind.RESET) | (control == 0)
     begins = np.ones(len(rows), np.bool_)

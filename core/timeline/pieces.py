@@ -17,10 +17,11 @@ import numpy as np
 from isoscope.core.timeline.reduce import RangeReducer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from isoscope.core.recording.model import Severity
     from isoscope.core.recording.tracks import Array, Int64Array
+    from isoscope.core.timeline.reduce import Reducer
 
 NO_ROWS: Int64Array = np.zeros(0, np.int64)
 
@@ -51,12 +52,15 @@ class Shape(IntEnum):
     RESET = 1
     TINY = 2
     EPISODE = 3
-    BOOKMARK = 4
-    NOTE = 5
-    GRAVITY = 6
-    ZERO = 7
-    WARNING = 8
-    ERROR = 9
+    TRUNCATED = 4
+    DONE = 5
+    BOOKMARK = 6
+    NOTE = 7
+    INTERVENTION = 8
+    GRAVITY = 9
+    ZERO = 10
+    WARNING = 11
+    ERROR = 12
 
 
 SEVERITY_SHAPES: dict[Severity, Shape] = {
@@ -118,7 +122,7 @@ class Items:
         return int(np.bitwise_or.reduce(self.look)) if len(self.look) else 0
 
     @cached_property
-    def looks(self) -> RangeReducer:
+    def looks(self) -> Reducer:
         """Union of looks over ranges of items."""
         return RangeReducer(self.look, np.bitwise_or)
 
@@ -176,7 +180,7 @@ class Marks:
 
         return cls(rows[order], shapes[order], text)
 
-    def between(self, low: int, high: int) -> range:
+    def between(self, low: int, high: int) -> Sequence[int]:
         """Indices of the marks on the rows low .. high, half open."""
         first, last = np.searchsorted(self.rows, [low, high], "left")
         return range(int(first), int(last))
@@ -187,7 +191,7 @@ class Marks:
         return tuple(Shape(int(shape)) for shape in np.unique(self.shapes))
 
     @cached_property
-    def _ranked(self) -> RangeReducer:
+    def _ranked(self) -> Reducer:
         # The importance above, the index below: the maximum names the mark. Among
         # equals the first one wins, hence the index counts down.
         n = len(self.rows)
@@ -240,12 +244,12 @@ class RowBits:
         return int(np.bitwise_or.reduce(self.bits)) if len(self.bits) else 0
 
     @cached_property
-    def union(self) -> RangeReducer:
+    def union(self) -> Reducer:
         """Union of bits over ranges of rows."""
         return RangeReducer(self.bits, np.bitwise_or)
 
     @cached_property
-    def top(self) -> RangeReducer:
+    def top(self) -> Reducer:
         """Highest level over ranges of rows."""
         level = np.zeros(0, np.uint8) if self.level is None else self.level
         return RangeReducer(level, np.maximum)

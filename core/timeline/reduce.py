@@ -9,7 +9,7 @@ because these operations may count a row twice.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array, Int64Array
 
 BLOCK = 16
+
+
+class Reducer(Protocol):
+    """What answers over ranges of a column."""
+
+    def over(self, start: Int64Array, stop: Int64Array) -> Array:
+        """The answer over each ``start[i] .. stop[i]``."""
+        ...
 
 
 class RangeReducer:

@@ -10,7 +10,7 @@ from isoscope.core.timeline.model import Lane, LaneKind
 from isoscope.core.timeline.pieces import Items, Marks, RowBits, Shape, StepLook
 
 if TYPE_CHECKING:
-    from isoscope.core.recording.tracks import Array
+    from isoscope.core.recording.tracks import Array, Int64Array
 
 # A reset's own step in the engine that writes these recordings.
 RESET_H_S = 1e-5
@@ -70,20 +70,32 @@ def step_levels(h_s: Array, typical_s: float) -> Array:
 def steps_lane(h_s: Array, typical_s: float) -> Lane:
     """The lane of native steps, from h [T] and the usual h."""
     looks = step_looks(h_s, typical_s)
-    odd = np.flatnonzero((looks == StepLook.ZERO) | (looks == StepLook.TINY))
-    shapes = np.where(looks[odd] == StepLook.ZERO, Shape.ZERO, Shape.TINY)
+    rows, shapes = odd_steps(looks)
+    marks = Marks(rows, shapes, lambda index: say_odd(Shape(int(shapes[index]))))
+    return bars(RowBits(looks, step_levels(h_s, typical_s)), marks)
 
-    def text(index: int) -> str:
-        if shapes[index] == Shape.ZERO:
-            return "a step of 0 s"
-        return "a step of 1e-5 s, as a reset takes it"
 
-    marks = Marks(odd.astype(np.int64), shapes.astype(np.uint8), text)
+def bars(rows: RowBits, marks: Marks) -> Lane:
+    """The lane of these bars, with the odd steps marked."""
     return Lane(
         key="steps",
         label="native steps",
         about="one bar a native step; its height is h, on a log scale",
         kind=LaneKind.STEPS,
-        rows=RowBits(looks, step_levels(h_s, typical_s)),
+        rows=rows,
         make=lambda: (Items.none(), marks),
     )
+
+
+def odd_steps(looks: Array) -> tuple[Int64Array, Array]:
+    """Rows of the steps that get a mark, and its shape (uint8), from `step_looks`."""
+    odd = np.flatnonzero((looks == StepLook.ZERO) | (looks == StepLook.TINY))
+    shapes = np.where(looks[odd] == StepLook.ZERO, Shape.ZERO, Shape.TINY)
+    return odd.astype(np.int64), shapes.astype(np.uint8)
+
+
+def say_odd(shape: Shape) -> str:
+    """What a step's mark says."""
+    if shape is Shape.ZERO:
+        return "a step of 0 s"
+    return "a step of 1e-5 s, as a reset takes it"

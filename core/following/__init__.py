@@ -1,0 +1,1 @@
+"""What a labelled recording tells beside its columns, kept up with as it grows."""
