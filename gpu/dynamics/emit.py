@@ -196,6 +196,16 @@ def _ordered(outputs: Sequence[Expression]) -> list[Expression]:
     return [needed[index] for index in sorted(needed)]
 
 
+def _rows(outputs: Sequence[Expression]) -> set[int]:
+    """Return what has a value for each world; what h alone changes has not."""
+    found: set[int] = set()
+    for node in _ordered(outputs):
+        own = node.op == "input" and node.wide and node.name != "h"
+        if own or any(a.index in found for a in node.arguments):
+            found.add(node.index)
+    return found
+
+
 def _handed_over(
     order: Sequence[Expression], outputs: Sequence[Expression]
 ) -> list[Expression]:
@@ -291,9 +301,10 @@ def _run(
         if gone:
             calls.append("    del " + ", ".join(f"t{i}" for i in gone))
     # what is no row yet becomes one once, however often it is asked for
-    spread = {n.index: n for n in outputs if not n.wide}
+    rows = _rows(outputs)
+    spread = {n.index: n for n in outputs if n.index not in rows}
     calls += [f"    r{i} = row({writer.text(n)}, like)" for i, n in spread.items()]
     results = "".join(
-        (writer.text(n) if n.wide else f"r{n.index}") + ", " for n in outputs
+        (f"r{n.index}" if n.index in spread else writer.text(n)) + ", " for n in outputs
     )
     return [*lines, f"def run({arguments}):", *calls, f"    return ({results})"]
