@@ -9,6 +9,7 @@ import os
 import threading
 import time
 from collections import Counter, deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import zmq
@@ -180,5 +181,7 @@ class Client:
             raise m.WireError("unexpected", "not for a window")
 
     def _send(self, message: m.Message) -> None:
-        if not self._closed:
+        if self._closed:
+            return
+        with suppress(zmq.Again):  # nobody is there who would have us
             self._socket.send_multipart(m.encode(message), zmq.NOBLOCK)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ONE_EACH = "wrap each factory by a tap.factory(...) of its own, or give index="
-_made: dict[int, weakref.ref[Any]] = {}
 
 
 class Ticket(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,8 +111,8 @@ def _tapped(env: Any, ticket: Ticket, index: int) -> Any:
 
 def _tell_twins(session: TapSession, env: Any, index: int) -> None:
     """Say so where two environments of this process have one number."""
-    twin = _made.get(index)
-    _made[index] = weakref.ref(env)
+    twin = session.made.get(index)
+    session.made[index] = weakref.ref(env)
     if twin is None or twin() is None:
         return
     text = f"environment {index} was made twice in process {os.getpid()}: {ONE_EACH}"

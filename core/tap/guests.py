@@ -109,7 +109,8 @@ class Guests:
             why = "the token is not this run's" if not known else "an unknown role"
             self._send(identity, m.encode(m.Refused(why=why)))
             raise m.WireError("unexpected", why)
-        if hello.role == "window" and len(self._windows) >= MAX_WINDOWS:
+        others = self._windows.keys() - {identity}
+        if hello.role == "window" and len(others) >= MAX_WINDOWS:
             why = f"{MAX_WINDOWS} windows look at this run already"
             self._send(identity, m.encode(m.Refused(why=why)))
             return
@@ -127,6 +128,8 @@ class Guests:
             return
         local = bool(hello.host) and hello.host == run.host
         who = (identity, hello.process, hello.started, local, time.monotonic())
+        if hello.role == "worker" and identity in self._workers:
+            return  # its connection was lost and came back
         if hello.role == "worker":
             self._came += 1
             merger = self._stream.source(f"worker {self._came}")

@@ -172,7 +172,7 @@ class Hub:
         self._thread.join()
         recorder = self._stream.recorder
         if recorder is not None:
-            recorder.close()
+            recorder.close()  # in case the thread could not
 
     # -- the thread --
 
@@ -279,6 +279,8 @@ class Hub:
         while self._stream.behind and time.monotonic() < deadline:
             time.sleep(TICK_S)
         self._merge()
+        if self._stream.recorder is not None:
+            self._stream.recorder.close()  # before a window hears that it is whole
         self._flush()
         guests.tell(m.Bye(why=self._why))
         deadline = time.monotonic() + FAREWELL_S

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections import Counter, deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import zmq
@@ -148,7 +149,7 @@ class Link:
         return size > FLYING_BYTES or len(self._flying) >= FLYING_PACKETS
 
     def _send_on(self) -> None:
-        if self._full():
+        if self._full() or not self._socket.poll(0, zmq.POLLOUT):
             return
         packet = self._outflow.take()
         if packet:
@@ -157,7 +158,8 @@ class Link:
             self._send(m.encode_packet(packet, self._sequence))
 
     def _send(self, frames: list[Any]) -> None:
-        self._socket.send_multipart(frames, zmq.NOBLOCK)
+        with suppress(zmq.Again):  # nobody is there, and perhaps never will
+            self._socket.send_multipart(frames, zmq.NOBLOCK)
 
     def _receive(self, wait_s: float) -> None:
         wait_ms = int(wait_s * 1000)

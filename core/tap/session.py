@@ -173,6 +173,7 @@ class TapSession:
         self.allowed: tuple[str, ...] = ()
         self.outlet: Outlet | None = None
         self.why_off = ""
+        self.made: dict[int, weakref.ref[Any]] = {}  # by factories, to find twins
         self._lock = threading.Lock()
         self._next_index = 0
         self._lanes: list[int] = []

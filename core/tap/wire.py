@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import secrets
 from typing import TYPE_CHECKING, Any
 
 import zmq
@@ -70,6 +71,7 @@ def bind(
     try:
         _common(socket, address)
         socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
         if keys is not None:
             socket.curve_server = True
             socket.curve_publickey = keys.public.encode()
@@ -94,6 +96,8 @@ def connect(
     socket: zmq.Socket[bytes] = context.socket(zmq.DEALER)
     try:
         _common(socket, address)
+        # The same after a connection was lost, so that the hub knows who it is.
+        socket.setsockopt(zmq.ROUTING_ID, b"i" + secrets.token_bytes(16))
         socket.setsockopt(zmq.RECONNECT_IVL, 50)
         socket.setsockopt(zmq.RECONNECT_IVL_MAX, 1000)
         if server_key:

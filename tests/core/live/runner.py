@@ -1,7 +1,8 @@
 """A run to be watched: a tapped environment that steps as it is told by lines.
 
 Arguments: a file to record to, or ``-``. Told a number, it steps so often and says how
-many native steps there are; told ``raise``, its environment fails; told ``end``, it ends.
+many native steps there are; told ``raise``, its environment
+fails; told ``failure``, it tells of one; told ``end``, it ends.
 """
 
 from __future__ import annotations
