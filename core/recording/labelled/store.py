@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
 
 READING = "reading"
-CACHE_BYTES = 32 << 20
+CACHE_BYTES = 32 << 20  # by default
 JOURNAL_TRIES = 8
 MAX_BLOB = 1 << 32
 # A pool can't hold more than deflate gets into so few bytes.
@@ -66,6 +66,8 @@ class Store:
         What it lists: tables, texts, definitions, and problems met on the way.
     writer, cut, missing
         As in `Opened`.
+    cache_bytes
+        How much of what was read is kept.
 
     Raises
     ------
@@ -77,6 +79,7 @@ class Store:
         self.path = path
         self.lock = threading.RLock()
         self.catalog = Catalog()
+        self.cache_bytes = CACHE_BYTES
         self._cache: OrderedDict[tuple[int, int, str, int, int], Array] = OrderedDict()
         self._opened: Opened | None = open_file(path)
         self.writer, self.cut = self._opened.writer, self._opened.cut
@@ -322,7 +325,7 @@ class Store:
         values = values.astype(part.column.dtype)
         self._cache[key] = values
         self._cached += values.nbytes
-        while self._cached > CACHE_BYTES and len(self._cache) > 1:
+        while self._cached > self.cache_bytes and len(self._cache) > 1:
             self._cached -= self._cache.popitem(last=False)[1].nbytes
         return values
 
