@@ -192,6 +192,14 @@ class Clock:
         """Name rows to step between, such as ``"control"`` or ``"event"``."""
         self._marks[name] = np.unique(np.asarray(rows, np.int64)).tolist()
 
+    def add_marks(self, name: str, rows: Array | list[int]) -> None:
+        """Name more rows; costs what they are many if they lie near the end."""
+        new = np.unique(np.asarray(rows, np.int64)).tolist()
+        if new:
+            marks = self._marks.setdefault(name, [])
+            at = bisect_left(marks, new[0])
+            marks[at:] = sorted({*marks[at:], *new})
+
     # -- commands: the cursor ----------------------------------------------------------
 
     def seek(self, row: int) -> None:
@@ -365,7 +373,8 @@ class Clock:
     def _choose(self, kind: TimeKind) -> None:
         empty = np.zeros(0)
         self._axis = self._axes.get(kind, TimeAxis(kind, empty, empty))
-        self._ends = np.cumsum(self._axis.durations_s)
+        ends = self._axis.ends_s
+        self._ends = np.cumsum(self._axis.durations_s) if ends is None else ends
 
     def _begins(self, row: int) -> float:
         return float(self._ends[row - 1]) if row > 0 else 0.0

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
 
 
@@ -39,6 +41,18 @@ class ArrayRows:
             return None
         value = float(self.values[row])
         return value if np.isfinite(value) else None
+
+
+class GrowingRows(ArrayRows):
+    """A series that somebody appends to; `column` gives it as far as it goes now."""
+
+    def __init__(self, column: Callable[[], Array]) -> None:
+        self._column = column
+
+    @property
+    def values(self) -> Array:  # type: ignore[override]  # asked anew each time
+        """float64 [T] now."""
+        return self._column()
 
 
 class HeldRows:
@@ -75,6 +89,25 @@ class HeldRows:
             return None
         value = float(self.values[self.own[at]])
         return value if np.isfinite(value) else None
+
+
+class GrowingHeld(HeldRows):
+    """One environment's clock, of a recording that grows."""
+
+    def __init__(
+        self, column: Callable[[], Array], own: Callable[[], Int64Array]
+    ) -> None:
+        self._column, self._rows = column, own
+
+    @property
+    def values(self) -> Array:  # type: ignore[override]  # asked anew each time
+        """float64 [T] now."""
+        return self._column()
+
+    @property
+    def own(self) -> Int64Array:  # type: ignore[override]  # asked anew each time
+        """int64 [n]: its rows now."""
+        return self._rows()
 
 
 def magnitudes(values: Array, floor: float) -> Array:

@@ -39,11 +39,19 @@ class TimeAxis:
     durations_s
         float64 [T], finite and not negative: how long a row lasts when played at
         rate 1.
+    ends_s
+        float64 [T]: the durations' sum up to and with each row, where somebody keeps
+        it who has looked at the durations, too.
+    forward
+        Whether the stamps are known everywhere and never go back; None where nobody
+        has looked.
     """
 
     kind: TimeKind
     stamps: Array
     durations_s: Array
+    ends_s: Array | None = None
+    forward: bool | None = None
 
     @classmethod
     def native(cls, h_s: Array) -> TimeAxis:
@@ -64,6 +72,8 @@ class TimeAxis:
 
     def __post_init__(self) -> None:
         """Refuse durations that time could not be counted with."""
+        if self.ends_s is not None:
+            return
         lasts = self.durations_s
         if not bool(np.all(np.isfinite(lasts) & (lasts >= 0))):
             raise ValueError(f"a duration of the {self.kind} time is no time")
@@ -74,4 +84,9 @@ class TimeAxis:
 
     def cut(self, rows: int) -> TimeAxis:
         """The first rows of it."""
-        return TimeAxis(self.kind, self.stamps[:rows], self.durations_s[:rows])
+        if rows == len(self.stamps) == len(self.durations_s):
+            return self
+        ends_s = None if self.ends_s is None else self.ends_s[:rows]
+        return TimeAxis(
+            self.kind, self.stamps[:rows], self.durations_s[:rows], ends_s, None
+        )

@@ -172,7 +172,8 @@ class OwnSteps:
             )
         known.labels, known.linked = labels, self._linked.values
         known.residual_m = known.margin_m = unknown
-        known.scene_time_s = known.scene_time_since_s = unknown
+        known.scene_time_s = self.recording.steps.scene_time_s[:rows]
+        known.scene_time_since_s = unknown
         known.confidence, known.reason = self._certain.values, self._reason.values
         known.parent = known.track = parent
         known.environments, known.episodes = len(self._own), len(self._episodes)

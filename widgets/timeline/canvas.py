@@ -148,7 +148,8 @@ class Canvas(QWidget):
         """The time that the ruler tells."""
         if axis is not self._axis:
             self._axis = axis
-            self._forward = goes_forward(axis.stamps)
+            known = axis.forward
+            self._forward = goes_forward(axis.stamps) if known is None else known
             self._repaint()
 
     def set_theme(self, name: str) -> None:

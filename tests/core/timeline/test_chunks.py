@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -136,7 +138,7 @@ def test_batches_of_any_size_end_in_the_same(events, cuts):
     one.take(news(made))
     lanes = ChunkLanes(many)
     bounds = sorted({0, *(min(c, len(made)) for c in cuts), len(made)})
-    for low, high in zip(bounds, bounds[1:], strict=False):
+    for low, high in pairwise(bounds):
         many.take(news(made[low:high], low))
         for lane in lanes.by_environment([]):
             _ = lane.items.looks

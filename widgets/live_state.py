@@ -1,0 +1,47 @@
+"""How a run stands that is watched: what the window says of it, and may ask. No Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """How a run stands that is watched, as far as that is known here.
+
+    Attributes
+    ----------
+    state
+        In which state it is.
+    last_words
+        Of a run that died.
+    dropped
+        Records that nobody has: what, how many.
+    allowed
+        What may be asked of it: ``"pause"``, ``"resume"``, ``"step"``, ``"speed"``, ….
+    speed
+        How fast it goes by its own words; None where it doesn't say.
+    whole
+        Whether what was before the joining is here, too.
+    stopped
+        Why nothing more is kept here, though the run goes on; or empty.
+    """
+
+    state: Literal["running", "paused", "lost", "ended", "died"] = "running"
+    last_words: str = ""
+    dropped: tuple[tuple[str, int], ...] = ()
+    allowed: tuple[str, ...] = ()
+    speed: float | None = None
+    whole: bool = True
+    stopped: str = ""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.state in ("ended", "died")
+
+    @property
+    def lost(self) -> int:
+        """How many records nobody has."""
+        return sum(count for _, count in self.dropped)
