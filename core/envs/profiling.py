@@ -78,7 +78,12 @@ class StepProfile:
 
     @property
     def env(self) -> int:
-        """The one environment whose it is, or -1."""
+        """What to record it under: its environment, -1 for a batch or for all.
+
+        A worker's wait goes under its first environment, which says whose it is.
+        """
+        if self.what == "wait":
+            return self.envs[0] if self.envs else -1
         return self.envs[0] if len(self.envs) == 1 else -1
 
 
