@@ -42,6 +42,7 @@ class IntakeRecorder:
         self._snapshots = 0
         self._native = intake.buffers[intake.tables["native"]]
         self._events = intake.tables["events"]
+        self._transitions = intake.tables["transitions"]
 
     # -- what there is --
 
@@ -147,8 +148,13 @@ class IntakeRecorder:
 
     def transition(self, transition: r.Transition, *frames: Frame) -> int:
         """Record a control step and the vectors of these frames; returns its number."""
-        with self._intake.lock:
-            row = self._add("transitions", transition)
+        intake = self._intake
+        with intake.lock:
+            if transition.reasons is None and transition.options is None:
+                values = (*_astuple(transition)[:-2], -1, -1)
+                row = intake.add(self._transitions, values)
+            else:
+                row = self._add("transitions", transition)
             for frame in frames:
                 frame.commit(row)
         return row

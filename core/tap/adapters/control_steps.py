@@ -1,0 +1,184 @@
+"""Writes control steps: a row of transitions, and the vectors that go with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.core.tap.adapters.scalars import Name, Scalars
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from isoscope.core.recording.labelled import records as r
+    from isoscope.core.recording.labelled.frames import Frame
+    from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
+    from isoscope.core.recording.tracks import Array
+    from isoscope.core.tap.adapters.leaves import Leaf
+
+# What has more bytes is told once: what was seen before is what the last row led to.
+LARGEST_BEFORE = 1 << 16
+RAW, CLIPPED = "raw_action", "action"
+BEFORE, AFTER = "observation_before", "observation_after"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a leaf is kept."""
+
+    leaf: Leaf
+    frame: Frame
+    index: int
+    slice: slice
+    flat: bool
+
+
+class ControlSteps:
+    """Writes the control steps of environments that have the same spaces.
+
+    Parameters
+    ----------
+    recorder
+        Where they go.
+    action, observation
+        The leaves of the spaces.
+    """
+
+    def __init__(
+        self,
+        recorder: IntakeRecorder,
+        action: Sequence[Leaf],
+        observation: Sequence[Leaf],
+    ) -> None:
+        self._recorder = recorder
+        self.scalars = Scalars(recorder)
+        groups = {RAW: action, CLIPPED: action, AFTER: observation}
+        groups[BEFORE] = [
+            leaf
+            for leaf in observation
+            if leaf.size * leaf.dtype.itemsize <= LARGEST_BEFORE
+        ]
+        by_dtype: dict[np.dtype[Any], list[tuple[str, Leaf]]] = {}
+        for group, found in groups.items():
+            for leaf in found:
+                by_dtype.setdefault(leaf.dtype, []).append((group, leaf))
+        self._places: dict[str, list[Place]] = {group: [] for group in groups}
+        self._frames: list[Frame] = []
+        for dtype, entries in by_dtype.items():
+            fields = [leaf.field(group) for group, leaf in entries]
+            frame = recorder.frame(fields, dtype, over="transitions")
+            self._frames.append(frame)
+            for index, (group, leaf) in enumerate(entries):
+                self._places[group].append(self._place(leaf, frame, index))
+        self._other: dict[np.dtype[Any], Place] = {}
+        # The usual case: both spaces are flat vectors of one dtype.
+        plain = len(by_dtype) == 1 and all(
+            len(places) == 1 and places[0].flat for places in self._places.values()
+        )
+        self.plain_dtype = next(iter(by_dtype)) if plain else None
+        self.sizes = (action[0].size, observation[0].size) if plain else (0, 0)
+
+    @staticmethod
+    def _place(leaf: Leaf, frame: Frame, index: int) -> Place:
+        flat = not leaf.path and len(leaf.shape) == 1
+        return Place(leaf, frame, index, frame.slices[index], flat)
+
+    # -- one environment's --
+
+    def put(self, group: str, value: Any) -> None:
+        """Fill in a group of the next row; what is of another shape stays absent."""
+        for place in self._places[group]:
+            try:
+                found = value if place.flat else place.leaf.of(value)
+                if group is RAW:
+                    place = self._exact(place, found)
+                if place.flat:
+                    place.frame.values[place.slice] = found
+                    place.frame.valid[place.index] = 1
+                else:
+                    place.frame.put(place.index, found)
+            except (TypeError, ValueError, KeyError, IndexError):
+                continue
+
+    def put_plain(
+        self,
+        raw: list[float],
+        clipped: list[float],
+        before: list[float],
+        after: list[float],
+    ) -> None:
+        """Fill in all groups of the next row, where `plain_dtype` is not None."""
+        self._frames[0].fill([*raw, *clipped, *after, *before])
+
+    def write(
+        self,
+        transition: r.Transition,
+        names: tuple[Name, ...] = (),
+        values: list[float] | None = None,
+    ) -> int:
+        """Record a control step with what was put; returns its number.
+
+        Parameters
+        ----------
+        names, values
+            Reward terms and what the info tells.
+        """
+        frames = self.scalars.put(names, values) if values else []
+        others = [place.frame for place in self._other.values()]
+        return self._recorder.transition(transition, *self._frames, *frames, *others)
+
+    def _exact(self, place: Place, value: Any) -> Place:
+        """A place for an action as it was given: of its own dtype."""
+        dtype = np.asarray(value).dtype
+        if dtype == place.leaf.dtype or dtype.kind not in "biuf" or place.leaf.path:
+            return place
+        if dtype.itemsize <= place.leaf.dtype.itemsize:
+            return place
+        other = self._other.get(dtype)
+        if other is None:
+            field = place.leaf.field(RAW)
+            frame = self._recorder.frame([field], dtype, over="transitions")
+            other = self._other[dtype] = self._place(place.leaf, frame, 0)
+        return other
+
+    # -- many environments' --
+
+    def batch(
+        self,
+        rows: Array,
+        groups: Mapping[str, tuple[Any, Array]],
+        columns: Mapping[Name, tuple[Array, Array]],
+    ) -> int:
+        """Record a control step of n environments; returns the first one's number.
+
+        Parameters
+        ----------
+        rows
+            As `IntakeRecorder.transitions` takes them, [n].
+        groups
+            By group its values, each leaf [n, *shape], and where they are there [n].
+        columns
+            See `Scalars.batch`.
+        """
+        count = len(rows)
+        parts = []
+        for frame in self._frames:
+            dtype = frame.values.dtype
+            values = np.zeros((count, frame.values.size), dtype)
+            valid = np.zeros((count, len(frame.fields)), np.bool_)
+            parts.append((frame, values, valid))
+        by_frame = {id(frame): (values, valid) for frame, values, valid in parts}
+        for group, (batch, present) in groups.items():
+            for place in self._places[group]:
+                values, valid = by_frame[id(place.frame)]
+                try:
+                    found = np.asarray(place.leaf.of(batch))
+                    values[:, place.slice] = found.reshape(count, -1)
+                except (TypeError, ValueError, KeyError, IndexError):
+                    continue
+                valid[:, place.index] = present
+        return self._recorder.transitions(
+            rows, [*parts, *self.scalars.batch(columns, count)]
+        )

@@ -1,0 +1,134 @@
+"""Where environments come from: factory, source, commit, packages, platform."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import os
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from isoscope.core.recording.labelled import records as r
+
+# Told where the program has loaded them.
+PACKAGES = (
+    *("isoscope", "numpy", "gymnasium", "torch", "mujoco", "stable-baselines3", "ray"),
+    *("superdex-physics", "superdex-lab", "superdex-robotics"),
+    *("superdex-physics-fp64", "superdex-robotics-fp64"),
+)
+_MODULES = {"stable-baselines3": "stable_baselines3"}
+LARGEST_REF = 4096
+
+
+def identity(made_by: Any) -> r.Identity:
+    """What can be told of any environment.
+
+    Parameters
+    ----------
+    made_by
+        The factory, or the class where no factory is known; or its reference as text.
+    """
+    reference, source = origin(made_by)
+    return r.Identity(
+        packages=packages(),
+        platform=platform.platform(),
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        commit=commit_of(source) if source else "",
+        factory=reference,
+        source_hash=source_hash(source) if source else "",
+        extra={"source": str(source)} if source else {},
+    )
+
+
+def origin(made_by: Any) -> tuple[str, Path | None]:
+    """A reference ``"module:name"`` and the file of the source, where there is one."""
+    if isinstance(made_by, str):
+        return made_by, _source_of_reference(made_by)
+    while isinstance(made_by, functools.partial) or hasattr(made_by, "make"):
+        made_by = getattr(made_by, "func", None) or made_by.make
+    if not hasattr(made_by, "__qualname__"):
+        made_by = type(made_by)
+    reference = f"{made_by.__module__}:{made_by.__qualname__}"
+    try:
+        file = inspect.getsourcefile(made_by)
+    except TypeError:
+        file = None
+    return reference, Path(file) if file and os.path.exists(file) else None
+
+
+def source_hash(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal; empty where it can't be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def packages() -> dict[str, str]:
+    """Versions of what is loaded, by distribution."""
+    found = {}
+    for name in PACKAGES:
+        module = _MODULES.get(name, name.split("-")[0])
+        if module in sys.modules or name == "isoscope":
+            try:
+                found[name] = metadata.version(name)
+            except metadata.PackageNotFoundError:
+                continue
+    return found
+
+
+def commit_of(source: Path) -> str:
+    """The commit that the source's repository is at; empty where there is none.
+
+    Read from its files: nothing is started. Source of the layout: gitrepository-layout.
+    """
+    for folder in source.resolve().parents:
+        git = folder / ".git"
+        if not git.exists():
+            continue
+        try:
+            return _head(git)
+        except (OSError, ValueError, IndexError):
+            return ""
+    return ""
+
+
+def _head(git: Path) -> str:
+    if git.is_file():  # a worktree's: "gitdir: PATH"
+        git = (git.parent / _read(git).split(":", 1)[1].strip()).resolve()
+    head = _read(git / "HEAD")
+    if not head.startswith("ref:"):
+        return head
+    name = head.split(":", 1)[1].strip()
+    common = git / "commondir"
+    roots = [git]
+    if common.exists():
+        roots.append((git / _read(common)).resolve())
+    for root in roots:
+        if (root / name).is_file():
+            return _read(root / name)
+    for root in roots:
+        packed = root / "packed-refs"
+        if packed.is_file():
+            for line in packed.read_text().splitlines():
+                commit, _, ref = line.partition(" ")
+                if ref == name:
+                    return commit
+    return ""
+
+
+def _read(path: Path) -> str:
+    return path.read_bytes()[:LARGEST_REF].decode("utf-8", "replace").strip()
+
+
+def _source_of_reference(reference: str) -> Path | None:
+    where, _, _ = reference.rpartition(":")
+    if where.endswith(".py"):
+        path = Path(where)
+        return path if path.is_file() else None
+    file = getattr(sys.modules.get(where), "__file__", None)
+    return Path(file) if file else None

@@ -1,0 +1,331 @@
+"""Any Gymnasium `Env`: its resets and control steps, as it gives them.
+
+Adapters for environments that can tell more build on this one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.core.errors import one_line
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.tap.adapters import run as runs
+from isoscope.core.tap.adapters.control_steps import AFTER, BEFORE, CLIPPED, RAW
+from isoscope.core.tap.adapters.generators import Generators, state_of
+from isoscope.core.tap.adapters.hooks import hook, is_hooked
+from isoscope.core.tap.adapters.kinds import innermost, layers
+from isoscope.core.tap.adapters.leaves import described, leaves
+from isoscope.core.tap.adapters.scalars import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.tap.adapters.scalars import Name
+    from isoscope.core.tap.session import TapSession
+
+REASONS = ("terminated_reason", "truncated_reason")
+BIGGEST_SEED = 1 << 63
+MOST_BY_HAND = 32  # components; beyond, NumPy is quicker
+
+
+class SingleAdapter:
+    """Wraps a Gymnasium `Env`."""
+
+    def wrap(self, env: Any, session: TapSession, index: int | None) -> Any:
+        """See `isoscope.core.tap.adapter.Adapter`."""
+        if not is_hooked(env, "step"):
+            SingleTap(env, session, index).attach(env)
+        return env
+
+
+class SingleTap:
+    """Watches one environment.
+
+    Attributes
+    ----------
+    number
+        The environment's, once it was reset or stepped; -1 before.
+    episode, control_step
+        Where it is now.
+    done
+        Whether its episode has ended.
+    """
+
+    def __init__(self, env: Any, session: TapSession, index: int | None) -> None:
+        self.session = session
+        self.recorder = session.recorder
+        self.number = -1
+        self.episode = 0
+        self.control_step = 0
+        self.done = False
+        self.begun = False
+        self.process = os.getpid()
+        self._index = index
+        self._generators = Generators()
+        self._before: Any = None
+        self._transition = r.Transition()
+        self._clips = any(type(layer).__name__ == "ClipAction" for layer in layers(env))
+
+    def attach(self, env: Any) -> None:
+        """Put the tap around the environment's methods."""
+        hook(env, "reset", self._reset)
+        hook(env, "step", self._step)
+
+    # -- what subclasses tell more of ------------------------------------------------
+
+    def names(self, env: Any) -> dict[str, tuple[list[str], list[str]]]:
+        """Names and units of the components, by the role of the space."""
+        return {}
+
+    def learn(self, env: Any) -> None:
+        """Say what runs."""
+
+    def before(self, env: Any, control_step: int) -> None:
+        """Be told that a control step begins, 0 for a reset."""
+
+    def rows(self) -> tuple[int, int]:
+        """The first and the last native row of the control step; -1 where none."""
+        return -1, -1
+
+    def clipped(self, env: Any, raw: Any) -> Any:
+        """The action as the environment clips it; None where that isn't known."""
+        low, high = self._low, self._high
+        if low is None or self._clips:
+            return None if low is None else np.clip(raw, low, high)
+        # Within the limits clipping changes nothing, whether or not it is done.
+        return raw if bool(((raw >= low) & (raw <= high)).all()) else None
+
+    def terms(self, env: Any, info: Any) -> dict[Name, float]:
+        """Reward terms, and the numbers of the info that are none."""
+        told = info.get("reward_terms") if isinstance(info, dict) else None
+        found = numbers(told, "reward_term") if told else {}
+        return found | numbers(info, "info", frozenset(("reward_terms",)))
+
+    def after(self, env: Any, info: Any, transition: int) -> None:
+        """Be told that a control step or a reset is recorded."""
+
+    def failed(self, env: Any, error: BaseException) -> None:
+        """Be told that a control step or a reset raised."""
+
+    # -- resets ------------------------------------------------------------------------
+
+    def _reset(
+        self, env: Any, original: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        session = self.session
+        if not session.on:
+            return original(*args, **kwargs)
+        with session.guard:
+            self._begin(env)
+            self.episode += 1
+            self.control_step = 0
+            self.before(env, 0)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            with session.guard:
+                self._raised(env, "reset", error)
+            raise
+        if session.on:
+            with session.guard:
+                self._was_reset(env, result, *args, **kwargs)
+        return result
+
+    def _was_reset(
+        self, env: Any, result: Any, seed: Any = None, options: Any = None, **_: Any
+    ) -> None:
+        self.done = False
+        observation, info = result
+        run = runs.of(self.session)
+        seed = _whole(seed)
+        run.environment(self.number, seed)
+        run.tell()
+        inner = innermost(env)
+        own, of_actions = self._generators.digests(inner, self._space)
+        first, last = self.rows()
+        fits = seed is not None and abs(seed) < BIGGEST_SEED
+        told = r.Transition(
+            env=self.number,
+            episode=self.episode,
+            valid=0,
+            seed=seed if fits and seed is not None and seed >= 0 else -1,
+            first_row=first,
+            last_row=last,
+            wall_ns=time.time_ns(),
+            rng_digest=own,
+            action_rng_digest=of_actions,
+            options=options,
+        )
+        self._before = _owned(observation)
+        self._writer.put(AFTER, self._before)
+        named = self.terms(env, info)
+        number = self._writer.write(told, tuple(named), list(named.values()))
+        row = first if first >= 0 else self.recorder.rows
+        # Nobody but the user resets an environment that runs by itself.
+        by_user = self._index is None or seed is not None
+        states = {"env": state_of(inner), "action_space": state_of(self._space)}
+        self.recorder.reset(
+            r.Reset(
+                *(self.number, self.episode, row, number, told.wall_ns),
+                *(0 if by_user else -1, seed, options),
+                {name: state for name, state in states.items() if state is not None},
+            )
+        )
+        self.after(env, info, number)
+
+    # -- control steps -----------------------------------------------------------------
+
+    def _step(
+        self,
+        env: Any,
+        original: Callable[..., Any],
+        action: Any,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        session = self.session
+        if not session.on:
+            return original(action, *args, **kwargs)
+        raw = None
+        with session.guard:
+            if not self.begun:
+                self._begin(env)
+            self.control_step += 1
+            raw = _owned(action)
+            self.before(env, self.control_step)
+        try:
+            result = original(action, *args, **kwargs)
+        except BaseException as error:
+            with session.guard:
+                self._raised(env, "step", error)
+            raise
+        if session.on:
+            with session.guard:
+                self._was_stepped(env, raw, result)
+        return result
+
+    def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
+        observation, reward, terminated, truncated, info = result
+        writer, told = self._writer, self._transition
+        inner = innermost(env)
+        told.env, told.episode = self.number, self.episode
+        told.control_step = self.control_step
+        told.reward = float(reward)
+        told.terminated, told.truncated = int(terminated), int(truncated)
+        # What comes after the end is no transition that anybody has defined.
+        told.valid = -1 if self.done or self.episode < 1 else 1
+        told.first_row, told.last_row = self.rows()
+        told.wall_ns = time.time_ns()
+        told.rng_digest, told.action_rng_digest = self._generators.digests(
+            inner, self._space
+        )
+        told.reasons = _reasons(info)
+        before, self._before = self._before, _owned(observation)
+        if not self._put_plain(raw, before, self._before):
+            writer.put(RAW, raw)
+            clipped = self.clipped(env, raw)
+            if clipped is not None:
+                writer.put(CLIPPED, clipped)
+            if before is not None:
+                writer.put(BEFORE, before)
+            writer.put(AFTER, self._before)
+        named = self.terms(env, info)
+        number = writer.write(told, tuple(named), list(named.values()))
+        self.done = bool(terminated or truncated)
+        self.after(env, info, number)
+
+    def _put_plain(self, raw: Any, before: Any, after: Any) -> bool:
+        """Fill in small flat vectors, which is quicker by hand; whether it was done."""
+        writer = self._writer
+        dtype, limits = writer.plain_dtype, self._limits
+        if dtype is None or limits is None:
+            return False
+        for value in (raw, before, after):
+            if type(value) is not np.ndarray or value.dtype != dtype or value.ndim != 1:
+                return False
+        if (len(raw), len(after)) != writer.sizes or len(before) != len(after):
+            return False
+        given = raw.tolist()
+        # NaN is neither below nor above, and stays.
+        clipped = [
+            low if x < low else high if x > high else x
+            for x, (low, high) in zip(given, limits, strict=True)
+        ]
+        if not self._clips and clipped != given:
+            return False
+        writer.put_plain(given, clipped, before.tolist(), after.tolist())
+        return True
+
+    # -- both --------------------------------------------------------------------------
+
+    def _begin(self, env: Any) -> None:
+        """Whatever waits until the environment is really used."""
+        if self.begun:
+            return
+        self.begun = True
+        session = self.session
+        self.number = session.env_index(1, self._index)
+        run = runs.of(session)
+        self._space = env.action_space
+        known = self.names(env)
+        actions = leaves(self._space, *known.get("action", ((), ())))
+        seen = leaves(env.observation_space, *known.get("observation", ((), ())))
+        self._low = self._high = self._limits = None
+        if len(actions) == 1 and not actions[0].path and actions[0].dtype.kind == "f":
+            self._low, self._high = self._space.low, self._space.high
+            if self._low.ndim == 1 and self._low.size <= MOST_BY_HAND:
+                sides = self._low.tolist(), self._high.tolist()
+                self._limits = list(zip(*sides, strict=True))
+        self._writer = run.writer(actions, seen)
+        spaces = [
+            described(env.observation_space, "observation", -1, seen),
+            described(self._space, "action", -1, actions),
+        ]
+        run.learn(f"spaces {spaces}", r.Identity(spaces=spaces))
+        run.origin(env)
+        spec = getattr(env, "spec", None)
+        if spec is not None:
+            run.learn("spec", r.Identity(extra={"environment": str(spec.id)}))
+        self.learn(env)
+        run.environment(self.number, None)
+        run.tell()
+
+    def _raised(self, env: Any, doing: str, error: BaseException) -> None:
+        self.recorder.failure(
+            r.Failure(
+                *(doing, f"{type(error).__name__}: {one_line(error)}"),
+                *(self.recorder.rows, self.number, -1, time.time_ns()),
+                *(threading.get_ident(),),
+                {"episode": self.episode, "control_step": self.control_step},
+            )
+        )
+        self.failed(env, error)
+
+
+def _owned(value: Any) -> Any:
+    """A copy: an environment may write into what it gave or got."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, dict):
+        return {key: _owned(inner) for key, inner in value.items()}
+    if isinstance(value, (tuple, list)):
+        return tuple(_owned(inner) for inner in value)
+    if hasattr(value, "detach"):  # a tensor: as NumPy has it, from whatever device
+        return value.detach().cpu().numpy().copy()
+    return np.array(value)
+
+
+def _whole(seed: Any) -> int | None:
+    return int(seed) if isinstance(seed, (int, np.integer)) else None
+
+
+def _reasons(info: Any) -> dict[str, str] | None:
+    if not isinstance(info, dict):
+        return None
+    found = {key: info[key] for key in REASONS if isinstance(info.get(key), str)}
+    return found or None

@@ -1,0 +1,315 @@
+"""The actors of a native scene: what each is, and its state as plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.core.recording.labelled import records as r
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.recording.labelled.frames import Frame
+    from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
+
+RIGID, ARTICULATED = "RIGID", "ARTICULATED"
+XYZ = ("x", "y", "z")
+Names = tuple[str, ...]
+
+
+def all_actors(scene: Any) -> list[Any]:
+    """The scene's actors, in its order."""
+    handles: list[Any] = []
+    scene.for_each_actor(lambda actor: handles.append(actor.get_handle()))
+    return [scene.get_actor(handle) for handle in handles]
+
+
+@dataclass(slots=True)
+class Known:
+    """An actor that the recording has."""
+
+    number: int
+    actor: Any
+    kind: str
+    static: bool
+
+
+@dataclass(slots=True)
+class Readers:
+    """How to read the state of all moving actors of one scene.
+
+    Attributes
+    ----------
+    frame
+        What it goes into; None where nothing moves.
+    rigid
+        Of each rigid body: what gives its frame, centre of mass, velocities, and what
+        fills in its forces.
+    joints
+        Of each articulation: what fills in an array, and that array.
+    soft
+        Of each deformable body: what gives its displacements, and its own frame.
+    """
+
+    frame: Frame | None = None
+    rigid: list[tuple[Callable[[], Any], ...]] = field(default_factory=list)
+    joints: list[tuple[Callable[[Any], None], Any]] = field(default_factory=list)
+    soft: list[tuple[Callable[[], Any], Frame]] = field(default_factory=list)
+
+    def read(self) -> list[Frame]:
+        """Read all of it into the frames; they go with the next native step."""
+        flat: list[float] = []
+        add = flat.extend
+        for root, centre, linear, angular in self.rigid:
+            body, mass = root(), centre()
+            add(body.translation.tolist())
+            add(body.rotation.tolist())
+            add(mass.translation.tolist())
+            add(mass.rotation.tolist())
+            add(linear().tolist())
+            add(angular().tolist())
+        for fill, values in self.joints:
+            fill(values)
+            add(values.tolist())
+        frames = []
+        if self.frame is not None:
+            self.frame.fill(flat)
+            frames.append(self.frame)
+        for get, frame in self.soft:
+            frame.put(0, np.asarray(get()))
+            frames.append(frame)
+        return frames
+
+
+class Actors:
+    """Tells a recording the actors of a scene, and makes what reads them.
+
+    Parameters
+    ----------
+    recorder
+        Where they are told.
+    scene
+        The native scene.
+    number
+        Its number in the recording.
+    physics
+        The engine's module.
+    """
+
+    def __init__(
+        self,
+        recorder: IntakeRecorder,
+        scene: Any,
+        number: int,
+        physics: Any,
+    ) -> None:
+        self._recorder = recorder
+        self._scene = scene
+        self._number = number
+        self._physics = physics
+        self._real = np.float64 if physics.uses_double_precision() else np.float32
+        self.known: dict[int, Known] = {}
+
+    def refresh(self) -> Readers:
+        """Tell what is new and what is gone; what reads those that are there."""
+        row = self._recorder.rows
+        present: dict[int, Any] = {}
+        for actor in all_actors(self._scene):
+            present[int(actor.get_handle().value)] = actor
+        for handle in [h for h in self.known if h not in present]:
+            self._recorder.destroyed(self.known.pop(handle).number, row)
+        for handle, actor in present.items():
+            if handle not in self.known:
+                self.known[handle] = self._told(handle, actor, row)
+        return self._readers()
+
+    def _told(self, handle: int, actor: Any, row: int) -> Known:
+        kind, static = actor.get_type().name, bool(actor.is_static())
+        info = r.ActorInfo(
+            name=actor.get_name(),
+            type=kind.capitalize(),
+            handle=handle,
+            scene=self._number,
+            static=static,
+            created_row=row,
+            reference=_reference(actor, self._real),
+        )
+        return Known(self._recorder.actor(info), actor, kind, static)
+
+    def _readers(self) -> Readers:
+        readers = Readers()
+        fields: list[r.Field] = []
+        # Rigid bodies first, then articulations: in the order in which `read` adds.
+        moving = [known for known in self.known.values() if not known.static]
+        forced = []
+        for known in moving:
+            if known.kind == RIGID:
+                actor = known.actor
+                readers.rigid.append(
+                    (
+                        actor.get_root_transform,
+                        actor.get_center_of_mass_transform,
+                        actor.get_linear_velocity,
+                        actor.get_angular_velocity,
+                    )
+                )
+                fields += _rigid_fields(known.number)
+                if not _is_link(actor):
+                    forced.append(known)
+        for known in forced:
+            names = tuple(f"force {a}" for a in XYZ) + tuple(f"torque {a}" for a in XYZ)
+            self._vector(
+                *(readers, fields, known, "force", known.actor.get_external_forces),
+                ("N", "N", "N", "N·m", "N·m", "N·m"),
+                names,
+            )
+        for known in moving:
+            if known.kind == ARTICULATED:
+                self._articulation(readers, fields, known)
+            elif known.kind != RIGID:
+                self._soft(readers, known)
+        if fields:
+            readers.frame = self._recorder.frame(fields, self._real, scene=self._number)
+        return readers
+
+    def _articulation(
+        self, readers: Readers, fields: list[r.Field], known: Known
+    ) -> None:
+        actor = known.actor
+        names, units = _dofs(actor)
+        rates = tuple(f"{unit}/s" for unit in units)
+        loads = tuple("N" if unit == "m" else "N·m" for unit in units)
+        add = self._vector
+        add(readers, fields, known, "pose", actor.get_articulated_pose, units, names)
+        velocities = actor.get_articulated_joint_velocities
+        add(readers, fields, known, "jointVelocity", velocities, rates, names)
+        add(readers, fields, known, "force", actor.get_external_forces, loads, names)
+        if actor.has_articulated_pose_controller():
+            target = actor.get_articulated_target_pose
+            add(readers, fields, known, "targetPose", target, units, names)
+
+    def _vector(
+        self,
+        readers: Readers,
+        fields: list[r.Field],
+        known: Known,
+        name: str,
+        fill: Callable[[Any], None],
+        units: Names,
+        names: Names,
+    ) -> None:
+        """A vector over an actor's degrees of freedom, if the engine gives it."""
+        size = known.actor.get_num_dofs()
+        values = self._physics.DynamicArrayReal(size)
+        try:
+            fill(values)
+        except Exception:  # noqa: BLE001 the engine's way to say that there is none
+            return
+        readers.joints.append((fill, values))
+        target = {"force": "force", "targetPose": "controller_target"}.get(name, "")
+        same = size == len(names)
+        low: tuple[float, ...] = ()
+        high: tuple[float, ...] = ()
+        if name == "targetPose":
+            pairs = self._physics.DynamicArrayReal2(size)
+            low, high = _limits(known.actor, pairs)
+        fields.append(
+            r.Field(
+                name=name,
+                shape=(size,),
+                unit=" or ".join(dict.fromkeys(units)) if same else None,
+                group="control" if target else "state",
+                actor=known.number,
+                target=target,
+                low=low,
+                high=high,
+                names=names if same else (),
+            )
+        )
+
+    def _soft(self, readers: Readers, known: Known) -> None:
+        get = known.actor.get_displacements
+        try:
+            nodes = np.asarray(get()).size // 3
+        except Exception:  # noqa: BLE001 it has none
+            return
+        displacement = r.Field(
+            name="displacement", shape=(nodes, 3), unit="m", actor=known.number
+        )
+        frame = self._recorder.frame([displacement], self._real, scene=self._number)
+        readers.soft.append((get, frame))
+
+
+def _rigid_fields(number: int) -> list[r.Field]:
+    quaternion = (*XYZ, "w")
+    return [
+        r.Field(name="translation", shape=(3,), unit="m", actor=number, names=XYZ),
+        r.Field(name="rotation", shape=(4,), unit="", actor=number, names=quaternion),
+        r.Field(name="translationCom", shape=(3,), unit="m", actor=number, names=XYZ),
+        r.Field(
+            name="rotationCom", shape=(4,), unit="", actor=number, names=quaternion
+        ),
+        r.Field(name="vcom", shape=(3,), unit="m/s", actor=number, names=XYZ),
+        r.Field(name="omega", shape=(3,), unit="rad/s", actor=number, names=XYZ),
+    ]
+
+
+def _is_link(actor: Any) -> bool:
+    try:
+        return bool(actor.is_nested_link_actor())
+    except Exception:  # noqa: BLE001 another release of the engine
+        return False
+
+
+def _dofs(actor: Any) -> tuple[Names, Names]:
+    """Names and units of the degrees of freedom; empty where they can't be told."""
+    try:
+        shape = actor.get_articulated_shape_info()
+        names: list[str] = []
+        units: list[str] = []
+        for joint, dof in zip(shape.joint_names, shape.dof_info, strict=True):
+            straight, turning = int(dof.trans_size), int(dof.rot_size)
+            more = straight + turning > 1
+            for k in range(straight + turning):
+                names.append(f"{joint}[{k}]" if more else str(joint))
+            both = [(int(dof.get_trans_offset()), ["m"] * straight)]
+            both.append((int(dof.get_rot_offset()), ["rad"] * turning))
+            for _, unit in sorted(both, key=lambda part: part[0]):
+                units += unit
+    except Exception:  # noqa: BLE001 another release of the engine
+        return (), ()
+    return tuple(names), tuple(units)
+
+
+def _limits(actor: Any, pairs: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Limits of the degrees of freedom; empty where they can't be told."""
+    try:
+        actor.get_articulated_dof_limits(pairs)
+        both = np.array([pair.tolist() for pair in pairs], np.float64).reshape(-1, 2)
+    except Exception:  # noqa: BLE001 another release of the engine
+        return (), ()
+    return tuple(both[:, 0].tolist()), tuple(both[:, 1].tolist())
+
+
+def _reference(actor: Any, real: Any) -> dict[str, Any]:
+    """What an actor has once: its surface, and where it stands if it never moves."""
+    found: dict[str, Any] = {}
+    try:
+        mesh = actor.get_surface_mesh()
+        if not mesh.is_empty() and mesh.nodes_per_element == 3:
+            vertices = np.array(mesh.coordinates, real).reshape(-1, 3)
+            faces = np.array(mesh.connectivity, np.int32).reshape(-1, 1)
+            found |= {"surfRefPositions": vertices, "surfFaceIndices": faces}
+    except Exception:  # noqa: BLE001 it has none
+        pass
+    try:
+        if actor.has_root_transform():
+            root = actor.get_root_transform()
+            found["translation"] = np.array(root.translation.tolist(), real)
+            found["rotation"] = np.array(root.rotation.tolist(), real)
+    except Exception:  # noqa: BLE001 it has none
+        pass
+    return found

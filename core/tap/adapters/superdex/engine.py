@@ -1,0 +1,209 @@
+"""Sees what is done to native scenes: every step, restore, capture and setting.
+
+The engine's scenes are native objects to which no attribute can be added, and its
+callbacks tell of steps only. So the methods of their class are wrapped, once a process;
+a scene that nobody watches goes straight through.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.tap.adapters.superdex.mochi import MochiTap
+    from isoscope.core.tap.adapters.superdex.watch import SceneWatch
+
+# What changes the persistent configuration or the topology, by the start of its name.
+SCENE_SETTINGS = ("set_", "enable_", "clear_", "create_", "destroy_")
+ACTOR_SETTINGS = (
+    "set_articulated_joint_friction_params",
+    "set_articulated_joint_inertia_params",
+    "set_articulated_pose_controller_params",
+    "add_articulated_pose_controller",
+    "remove_articulated_pose_controller",
+    "set_contact_layer",
+    "set_contact_params",
+    "set_density",
+    "set_inertia_properties",
+    "set_recentering_params",
+    "set_soft_material_params",
+)
+# Scenes hash by identity, and an environment's scene stays the same object.
+watched: dict[Any, SceneWatch] = {}
+# Who is in an environment's reset right now, by thread: it may make a new scene.
+newcomers: dict[int, Callable[[Any], SceneWatch | None]] = {}
+# Whose environment it is, by its id: weak references are dead while one is finalised.
+taps: weakref.WeakValueDictionary[int, MochiTap] = weakref.WeakValueDictionary()
+_patched: weakref.WeakSet[type] = weakref.WeakSet()
+
+
+def patch(scene: Any, actors: list[Any]) -> bool:
+    """See what is done to scenes and actors of these classes; whether that works."""
+    try:
+        _patch_scenes(type(scene))
+        for actor in actors[:1]:
+            _patch_actors(type(actor))
+    except (AttributeError, TypeError):
+        return False
+    return True
+
+
+def patch_environments(kind: type) -> None:
+    """See environments let go of their scenes, also where nobody closes them."""
+    owner = next((k for k in kind.__mro__ if "_release_scene" in vars(k)), None)
+    if owner is None or owner in _patched:
+        return
+    _wrap(owner, "_release_scene", _leave)
+    _patched.add(owner)
+
+
+def _patch_scenes(kind: type) -> None:
+    if kind in _patched:
+        return
+    _wrap(kind, "step", _step)
+    for name in ("restore_state", "restore_state_from_bytes"):
+        _wrap(kind, name, _restore)
+    _wrap(kind, "capture_state", _capture)
+    for name in ("release_state", "release_all_states"):
+        _wrap(kind, name, _release)
+    for name in dir(kind):
+        if name.startswith(SCENE_SETTINGS):
+            _wrap(kind, name, _scene_setting)
+    _patched.add(kind)
+
+
+def _patch_actors(kind: type) -> None:
+    if kind in _patched:
+        return
+    for name in ACTOR_SETTINGS:
+        _wrap(kind, name, _actor_setting)
+    _patched.add(kind)
+
+
+def _wrap(
+    kind: type, name: str, make: Callable[[Callable[..., Any], str], Callable[..., Any]]
+) -> None:
+    original = getattr(kind, name, None)
+    if original is None:
+        return
+    wrapped = make(original, name)
+    functools.update_wrapper(wrapped, original, ("__name__", "__qualname__", "__doc__"))
+    setattr(kind, name, wrapped)
+
+
+def _find(scene: Any) -> SceneWatch | None:
+    watch = watched.get(scene)
+    if watch is None and newcomers:
+        from threading import get_ident
+
+        meet = newcomers.get(get_ident())
+        if meet is not None:
+            watch = meet(scene)
+    return watch if watch is not None and watch.session.on else None
+
+
+def _step(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def step(scene: Any, *args: Any, **kwargs: Any) -> Any:
+        watch = _find(scene)
+        if watch is None:
+            return original(scene, *args, **kwargs)
+        watch.begins()
+        try:
+            result = original(scene, *args, **kwargs)
+        except BaseException as error:
+            watch.failed("step", error)
+            raise
+        watch.stepped(args[0] if args else kwargs["time_step_sec"])
+        return result
+
+    return step
+
+
+def _restore(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def restore(scene: Any, *args: Any, **kwargs: Any) -> Any:
+        watch = _find(scene)
+        if watch is None:
+            return original(scene, *args, **kwargs)
+        handle = args[0] if args else kwargs.get("handle")
+        try:
+            result = original(scene, *args, **kwargs)
+        except BaseException as error:
+            watch.failed("restore", error)
+            raise
+        watch.restored(handle)
+        return result
+
+    return restore
+
+
+def _capture(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def capture(scene: Any, *args: Any, **kwargs: Any) -> Any:
+        watch = _find(scene)
+        if watch is None:
+            return original(scene, *args, **kwargs)
+        try:
+            result = original(scene, *args, **kwargs)
+        except BaseException as error:
+            watch.failed("capture", error)
+            raise
+        watch.captured(result)
+        return result
+
+    return capture
+
+
+def _release(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def release(scene: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(scene, *args, **kwargs)
+        watch = _find(scene)
+        if watch is not None:
+            watch.released(args[0] if args else kwargs.get("handle"))
+        return result
+
+    return release
+
+
+def _leave(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def release_scene(env: Any) -> Any:
+        tap = taps.get(id(env))
+        return original(env) if tap is None else tap.releases(env, original)
+
+    return release_scene
+
+
+def _scene_setting(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def change(scene: Any, *args: Any, **kwargs: Any) -> Any:
+        watch = _find(scene)
+        if watch is not None:
+            watch.changes()
+        try:
+            return original(scene, *args, **kwargs)
+        finally:
+            if watch is not None:
+                watch.changed(topology=name.startswith(("create_", "destroy_")))
+
+    return change
+
+
+def _actor_setting(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def change(actor: Any, *args: Any, **kwargs: Any) -> Any:
+        if not watched and not newcomers:
+            return original(actor, *args, **kwargs)
+        watch = None
+        try:
+            watch = _find(actor.get_scene())
+        except Exception:  # noqa: BLE001 an actor that is gone: the original says so
+            pass
+        if watch is not None:
+            watch.changes()
+        try:
+            return original(actor, *args, **kwargs)
+        finally:
+            if watch is not None:
+                watch.changed(topology="pose_controller" in name)
+
+    return change

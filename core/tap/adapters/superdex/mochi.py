@@ -1,0 +1,290 @@
+"""SuperDex Lab's `MochiEnv`: control steps, and every native step of its scene."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.tap.adapters import run as runs
+from isoscope.core.tap.adapters.hooks import is_hooked
+from isoscope.core.tap.adapters.kinds import innermost
+from isoscope.core.tap.adapters.scalars import numbers
+from isoscope.core.tap.adapters.single import SingleTap
+from isoscope.core.tap.adapters.superdex import engine
+from isoscope.core.tap.adapters.superdex.actors import all_actors
+from isoscope.core.tap.adapters.superdex.watch import SceneWatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.tap.adapters.scalars import Name
+    from isoscope.core.tap.session import TapSession
+
+# What the total of a native step contains, in the profiler of the engine's side.
+CPP_TOTAL = "cpp_total_step"
+
+
+class MochiAdapter:
+    """Wraps a `MochiEnv`, or what wraps one."""
+
+    def wrap(self, env: Any, session: TapSession, index: int | None) -> Any:
+        """See `isoscope.core.tap.adapter.Adapter`."""
+        if not is_hooked(env, "step"):
+            MochiTap(env, session, index).attach(env)
+        return env
+
+
+class MochiTap(SingleTap):
+    """Watches one `MochiEnv`, and with others of its process their scene.
+
+    Attributes
+    ----------
+    substep
+        Native steps of this control step so far.
+    first_row, last_row
+        The control step's first and last native row; -1 where none.
+    """
+
+    def __init__(self, env: Any, session: TapSession, index: int | None) -> None:
+        super().__init__(env, session, index)
+        self.substep = 0
+        self.first_row = self.last_row = -1
+        self._watch: SceneWatch | None = None
+        self._inner: Any = None
+        self._keys: tuple[str, ...] = ()
+        self._skip: frozenset[str] = frozenset()
+        self._clips = True
+
+    # -- identity ----------------------------------------------------------------------
+
+    def names(self, env: Any) -> dict[str, tuple[list[str], list[str]]]:
+        """Of the flat vectors' components, in the order of the structured spaces."""
+        inner = innermost(env)
+        # A wrapper between may have other spaces; then nothing is known of them.
+        out: dict[str, tuple[list[str], list[str]]] = {}
+        if env.action_space is inner.action_space:
+            out["action"] = _flat_names(inner._action_space_structure), []
+        if env.observation_space is inner.observation_space:
+            out["observation"] = _flat_names(inner._observation_space_structure), []
+        return out
+
+    def learn(self, env: Any) -> None:
+        """Say which engine runs, and how it steps."""
+        inner = innermost(env)
+        engine.taps[id(inner)] = self
+        runs.of(self.session).learn("superdex", _identity(inner))
+
+    # -- native steps ------------------------------------------------------------------
+
+    def before(self, env: Any, control_step: int) -> None:
+        """Take over the scene."""
+        self._inner = inner = innermost(env)
+        self.substep = 0
+        self.first_row = self.last_row = -1
+        watch = self._watch
+        if watch is None or watch.scene is not inner._scene:
+            watch = self._watch = self._watch_of(inner._scene)
+        if control_step == 0:
+            # Its scene may be made in the reset.
+            engine.newcomers[threading.get_ident()] = self._meet
+        if watch is not None:
+            watch.owner = self
+            if control_step == 0:
+                watch.starts_from(inner._initial_state_snapshot)
+                watch.look_again()
+
+    def rows(self) -> tuple[int, int]:
+        """See `SingleTap.rows`."""
+        return self.first_row, self.last_row
+
+    def after(self, env: Any, info: Any, transition: int) -> None:
+        """Take a snapshot where one is due, and let go of the scene."""
+        watch, k = self._watch, self.control_step
+        if k == 0:
+            engine.newcomers.pop(threading.get_ident(), None)
+        every = self.session.snapshots_every
+        if watch is not None and watch.last_row >= 0:
+            due = "reset" if k == 0 else ""
+            if k and every and k % every == 0:
+                due = "every"
+            if watch.bad:
+                due = "diverged"
+            if due and (every or watch.bad) and watch.last_row == self.last_row:
+                handle = self._inner._state_snapshot
+                watch.snapshot(due, -1 if handle is None else handle.value)
+                if k:
+                    watch.look_again()
+        self._let_go()
+        if self._inner._profiler.enabled:
+            self._profile("reset" if k == 0 else "step", transition)
+
+    def failed(self, env: Any, error: BaseException) -> None:
+        """Keep the state that it failed in."""
+        engine.newcomers.pop(threading.get_ident(), None)
+        watch = self._watch
+        if watch is not None and watch.owner is self:
+            watch.snapshot("exception")
+        self._let_go()
+
+    def _let_go(self) -> None:
+        watch = self._watch
+        if watch is not None and watch.owner is self:
+            watch.owner = None
+
+    def _meet(self, scene: Any) -> SceneWatch | None:
+        """Watch the scene that the environment has just made."""
+        if self._inner is None or self._inner._scene is not scene:
+            return None
+        with self.session.guard:
+            watch = self._watch = self._watch_of(scene)
+            if watch is not None:
+                watch.owner = self
+            return watch
+        return None
+
+    def _watch_of(self, scene: Any) -> SceneWatch | None:
+        if scene is None:
+            return None
+        watch = engine.watched.get(scene)
+        if watch is not None and watch.session is self.session:
+            return watch
+        if not engine.patch(scene, all_actors(scene)):
+            return None
+        engine.patch_environments(type(self._inner))
+        physics = sys.modules[type(scene).__module__]
+        run = runs.of(self.session)
+        number = run.scene()
+        watch = SceneWatch(scene, physics, self.session, number, _engine(physics))
+        engine.watched[scene] = watch
+        self.recorder.scene(
+            r.SceneInfo(
+                id=number,
+                key=self._inner._scene_name or scene.get_name(),
+                process=self.process,
+                engine=run.identity.engine,
+            )
+        )
+        return watch
+
+    # -- control steps -----------------------------------------------------------------
+
+    def clipped(self, env: Any, raw: Any) -> Any:
+        """As the environment clips it, to its own space."""
+        space = self._inner.action_space
+        return np.clip(raw, space.low, space.high)
+
+    def terms(self, env: Any, info: Any) -> dict[Name, float]:
+        """Reward terms as the environment keeps them, and what the info tells else."""
+        terms = self._inner._last_reward or {}
+        keys = (*terms, *info)
+        if keys != self._keys:
+            self._keys = keys
+            self._skip = frozenset(f"reward_{name}" for name in terms) | frozenset(
+                key for key in info if key.startswith("timings/")
+            )
+        found = numbers(terms, "reward_term")
+        return found | numbers(info, "info", self._skip)
+
+    def _profile(self, name: str, transition: int) -> None:
+        profiler = self._inner._profiler
+        if name in profiler:
+            self._section(profiler[name], "", transition)
+
+    def _section(self, section: Any, parent: str, transition: int) -> None:
+        path = f"{parent}/{section.name}" if parent else section.name
+        told = r.ProfileEntry(path, float(section.last), "ms", parent, self.number)
+        told.transition = transition
+        self.recorder.profile(told)
+        inner = section.nested_sections
+        total = f"{path}/{CPP_TOTAL}" if CPP_TOTAL in inner else ""
+        for name, nested in inner.items():
+            part = total and name.startswith("cpp_") and name != CPP_TOTAL
+            if part:  # the engine's parts lie within its total, flat as they are kept
+                entry = r.ProfileEntry(
+                    f"{path}/{name}", float(nested.last), "ms", total, self.number
+                )
+                entry.transition = transition
+                self.recorder.profile(entry)
+            else:
+                self._section(nested, path, transition)
+
+    # -- the end -----------------------------------------------------------------------
+
+    def releases(self, env: Any, original: Callable[..., Any]) -> Any:
+        """Be told that it lets go of its scene, which may end the scene."""
+        watch, session = self._watch, self.session
+        if watch is None or not session.on or watch.scene is not env._scene:
+            return original(env)
+        manager, name = env._scene_manager, env._scene_name
+        watch.owner = self
+        try:
+            result = original(env)
+        except BaseException as error:
+            watch.failed("cleanup", error)
+            raise
+        finally:
+            watch.owner = None
+            self._watch = None
+        with session.guard:
+            if name is None or name not in manager:
+                watch.tell("cleanup")
+                engine.watched.pop(watch.scene, None)
+        return result
+
+
+def _identity(env: Any) -> r.Identity:
+    scene = env._scene
+    physics = sys.modules[type(scene).__module__] if scene is not None else None
+    threads = None if physics is None else int(physics.get_num_threads())
+    about = {} if physics is None else _engine(physics)
+    statuses = {}
+    if physics is not None:
+        statuses = {int(s.value): s.name.lower() for s in physics.ConvergenceStatus}
+    return r.Identity(
+        engine=about.get("engine", "superdex"),
+        engine_version=about.get("version", ""),
+        build=about.get("build", ""),
+        precision=about.get("precision", ""),
+        control_hz=float(env.get_control_frequency()),
+        simulation_hz=float(env.get_simulation_frequency()),
+        substeps=int(env.get_control_to_simulation_ratio()),
+        threads=threads,
+        shared_scenes=env._scene_manager is not None,
+        solver_statuses=statuses,
+        extra={"state_digest": "sha256, its first 16 bytes"},
+    )
+
+
+def _engine(physics: Any) -> dict[str, Any]:
+    """Which build can restore a snapshot."""
+    double = bool(physics.uses_double_precision())
+    name = "superdex-physics-fp64" if double else "superdex-physics"
+    version = build = ""
+    try:
+        found = metadata.distribution(name)
+        version = found.version
+        for file in found.files or ():
+            if file.name.startswith(physics.__name__) and file.hash is not None:
+                build = f"{file.name} {file.hash.mode}={file.hash.value}"
+    except metadata.PackageNotFoundError:
+        pass
+    return {
+        "engine": "superdex",
+        "version": version,
+        "build": build,
+        "precision": "float64" if double else "float32",
+    }
+
+
+def _flat_names(structure: Any) -> list[str]:
+    """Names of the components of a flattened Dict space, in its order of keys."""
+    names: list[str] = []
+    for key, space in (getattr(structure, "spaces", None) or {}).items():
+        size = int(np.prod(space.shape, dtype=np.int64))
+        names += [key] if size == 1 else [f"{key}[{k}]" for k in range(size)]
+    return names

@@ -1,0 +1,394 @@
+"""Any Gymnasium `VectorEnv`: every environment's rows, reset rows told apart.
+
+A vector environment whose factories are tapped is seen from inside, by each process:
+then only what its processes can't know is told here.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.core.errors import one_line
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.forms import to_json
+from isoscope.core.recording.labelled.intake_recorder import transition_rows
+from isoscope.core.tap.adapters import run as runs
+from isoscope.core.tap.adapters.control_steps import AFTER, BEFORE, CLIPPED, RAW
+from isoscope.core.tap.adapters.generators import Watched
+from isoscope.core.tap.adapters.hooks import hook, is_hooked
+from isoscope.core.tap.adapters.inside import mode_within, processes_of, tapped_inside
+from isoscope.core.tap.adapters.kinds import innermost
+from isoscope.core.tap.adapters.leaves import Leaf, described, leaves
+from isoscope.core.tap.adapters.rows import TERMS, columns, limits_of, within
+from isoscope.core.tap.adapters.single import REASONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.recording.tracks import Array
+    from isoscope.core.tap.adapters.scalars import Name
+    from isoscope.core.tap.session import TapSession
+
+NEXT_STEP, SAME_STEP = "next_step", "same_step"
+FINALS = ("final_obs", "final_observation", "final_info")
+MOST_REASONS = 64  # rows of a step whose reasons are looked for
+
+
+class VectorAdapter:
+    """Wraps a Gymnasium `VectorEnv`."""
+
+    def wrap(self, env: Any, session: TapSession, index: int | None) -> Any:
+        """See `isoscope.core.tap.adapter.Adapter`."""
+        if not is_hooked(env, "step"):
+            VectorTap(env, session, index).attach(env)
+        return env
+
+
+class VectorTap:
+    """Watches a vector environment of N.
+
+    Attributes
+    ----------
+    first
+        Number of its first environment.
+    episode, control_step
+        int64 [N]: where each is.
+    """
+
+    def __init__(self, env: Any, session: TapSession, index: int | None) -> None:
+        self.session = session
+        self.recorder = session.recorder
+        self.count = int(env.num_envs)
+        self.first = -1
+        self.begun = False
+        self.episode = np.zeros(self.count, np.int64)
+        self.control_step = np.zeros(self.count, np.int64)
+        self.inside = tapped_inside(env)
+        self._index = index
+        self._stream: Any = None
+        self._space_watched = Watched()
+        self._told_failure = False
+
+    def attach(self, env: Any) -> None:
+        """Put the tap around the environment's methods."""
+        hook(env, "reset", self._reset)
+        hook(env, "step", self._step)
+
+    # -- resets ------------------------------------------------------------------------
+
+    def _reset(
+        self, env: Any, original: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        result = self._call(env, "reset", original, *args, **kwargs)
+        if self.session.on:
+            with self.session.guard:
+                self._begin(env)
+                if not self.inside:
+                    self._was_reset(env, result, *args, **kwargs)
+        return result
+
+    def _was_reset(
+        self, env: Any, result: Any, seed: Any = None, options: Any = None, **_: Any
+    ) -> None:
+        observation, info = result
+        mask = None
+        if isinstance(options, dict) and "reset_mask" in options:
+            mask = np.array(options["reset_mask"], np.bool_)
+            options = {k: v for k, v in options.items() if k != "reset_mask"} or None
+        self._stream.reset(observation, mask)
+        which = np.arange(self.count) if mask is None else np.flatnonzero(mask)
+        seeds = self.seeds(env, seed)
+        self._episodes_begin(which)
+        rows = self._rows(env, which)
+        rows["valid"] = 0
+        for k, lane in enumerate(which.tolist()):
+            own = seeds[lane]
+            if own is not None and 0 <= own < 1 << 63:
+                rows["seed"][k] = own
+        named = columns(info, self.count, FINALS)
+        told = self._batch(rows, which, {AFTER: observation}, {}, named)
+        wall, row = time.time_ns(), self.recorder.rows
+        for k, lane in enumerate(which.tolist()):
+            number, own = self.first + lane, seeds[lane]
+            runs.of(self.session).environment(number, own)
+            at, episode = told + k if told >= 0 else -1, int(self.episode[lane])
+            self.recorder.reset(
+                r.Reset(number, episode, row, at, wall, 0, own, options)
+            )
+        runs.of(self.session).tell()
+
+    def seeds(self, env: Any, seed: Any) -> list[int | None]:
+        """By environment the seed that arrives there, as far as that can be told."""
+        if seed is None:
+            return [None] * self.count
+        known = getattr(innermost(env), "lane_seeds", None)
+        if known is not None:  # expands them in a way of its own
+            return list(known)
+        if isinstance(seed, (int, np.integer)):
+            return [int(seed) + k for k in range(self.count)]
+        given = [None if one is None else int(one) for one in seed]
+        return given if len(given) == self.count else [None] * self.count
+
+    # -- control steps -----------------------------------------------------------------
+
+    def _step(
+        self,
+        env: Any,
+        original: Callable[..., Any],
+        actions: Any,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        raw = None
+        if self.session.on and not self.inside:
+            with self.session.guard:
+                self._begin(env)
+                raw = owned(actions)
+        result = self._call(env, "step", original, actions, *args, **kwargs)
+        if self.session.on:
+            with self.session.guard:
+                self._begin(env)
+                if not self.inside:
+                    self._was_stepped(env, raw, result)
+        return result
+
+    def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
+        observation, rewards, terminated, truncated, infos = result
+        step = self._transitions(
+            raw, observation, rewards, terminated, truncated, infos
+        )
+        every = np.arange(self.count)
+        done = step.terminated | step.truncated
+        acted, resets = step.valid, ~step.valid
+        self._episodes_begin(np.flatnonzero(resets))
+        self.control_step += acted
+        rows = self._rows(env, every)
+        rows["reward"] = np.where(resets, np.nan, step.rewards.astype(np.float64))
+        rows["terminated"] = np.where(resets, -1, step.terminated)
+        rows["truncated"] = np.where(resets, -1, step.truncated)
+        rows["valid"] = acted if step.obs is not None and self._mode else -1
+        groups = {RAW: step.actions, BEFORE: step.obs, AFTER: step.next_obs}
+        present = {RAW: acted, BEFORE: acted, AFTER: np.ones(self.count, np.bool_)}
+        clipped = within(step.actions, self._limits)
+        if clipped is not None:
+            groups[CLIPPED], present[CLIPPED] = step.actions, acted & clipped
+        groups = {group: batch for group, batch in groups.items() if batch is not None}
+        again = self._mode == SAME_STEP and bool(done.any())
+        named = self._named(infos, done if again else None)
+        self._reasons(rows, infos, done, again)
+        first = self._batch(rows, every, groups, present, named)
+        wall, row = time.time_ns(), self.recorder.rows
+        for lane in np.flatnonzero(resets).tolist():
+            self._automatic(lane, row, first, wall, lane)
+        if again:
+            self._reset_within(env, np.flatnonzero(done), observation, infos)
+
+    def _transitions(self, *told: Any) -> Any:
+        """The step as transitions; the user's mistakes are told, and end nothing."""
+        from isoscope.core.envs.vector.errors import VectorEnvError
+        from isoscope.core.envs.vector.transitions import Transitions
+
+        try:
+            return self._stream.step(*told)
+        except VectorEnvError as error:
+            if not self._told_failure:
+                self._told_failure = True
+                self.recorder.failure(
+                    r.Failure("transitions", one_line(error), wall_ns=time.time_ns())
+                )
+        # Goes on from what was returned, as the user does; what it was is not known.
+        raw, observation, rewards, *flags, _ = told
+        self._stream.reset(observation)
+        terminated, truncated = (np.array(flag, np.bool_) for flag in flags)
+        every = np.ones(self.count, np.bool_)
+        return Transitions(
+            every, None, raw, np.array(rewards), terminated, truncated, None
+        )
+
+    def _named(self, infos: Any, done: Array | None) -> dict[Name, tuple[Array, Array]]:
+        """Numbers of the infos. Of an ended row they are in ``final_info``.
+
+        Parameters
+        ----------
+        done
+            Rows that were reset within the step, whose own infos are the reset's.
+        """
+        named = columns(infos, self.count, FINALS)
+        if done is None:
+            return named
+        named = {name: (v, there & ~done) for name, (v, there) in named.items()}
+        last = infos.get("final_info") if isinstance(infos, dict) else None
+        for name, (values, there) in columns(last, self.count).items():
+            old, old_there = named.get(name, (values, np.zeros(self.count, np.bool_)))
+            both = np.where(there, values, old), there & done | old_there
+            named[name] = both
+        return named
+
+    def _reasons(self, rows: Array, infos: Any, done: Array, again: bool) -> None:
+        """Why episodes ended, where the infos tell."""
+        told = infos.get("final_info") if again and isinstance(infos, dict) else infos
+        if not isinstance(told, dict) or not any(key in told for key in REASONS):
+            return
+        for lane in np.flatnonzero(done)[:MOST_REASONS].tolist():
+            why = {}
+            for key in REASONS:
+                values, there = told.get(key), told.get(f"_{key}")
+                if values is None or (there is not None and not there[lane]):
+                    continue
+                if isinstance(values[lane], str):
+                    why[key] = str(values[lane])
+            if why:
+                rows["reasons"][lane] = self.recorder.intake.blob(to_json(why))
+
+    def _reset_within(
+        self, env: Any, which: Array, observation: Any, infos: Any
+    ) -> None:
+        """The resets that the step did after episodes' ends: rows of their own."""
+        self._episodes_begin(which)
+        rows = self._rows(env, which)
+        rows["valid"] = 0
+        named = columns(infos, self.count, (*FINALS, TERMS))
+        told = self._batch(rows, which, {AFTER: observation}, {}, named)
+        wall, row = time.time_ns(), self.recorder.rows
+        for k, lane in enumerate(which.tolist()):
+            self._automatic(lane, row, told, wall, k)
+
+    def _automatic(self, lane: int, row: int, told: int, wall: int, at: int) -> None:
+        number = told + at if told >= 0 else -1
+        episode = int(self.episode[lane])
+        self.recorder.reset(r.Reset(self.first + lane, episode, row, number, wall, 1))
+
+    # -- both --------------------------------------------------------------------------
+
+    def _episodes_begin(self, which: Array) -> None:
+        self.episode[which] += 1
+        self.control_step[which] = 0
+
+    def _rows(self, env: Any, which: Array) -> Array:
+        rows = transition_rows(len(which))
+        rows["env"] = self.first + which
+        rows["episode"] = self.episode[which]
+        rows["control_step"] = self.control_step[which]
+        rows["wall_ns"] = time.time_ns()
+        digest = self._space_watched.digest(env.action_space)
+        if digest:
+            rows["action_rng_digest"] = np.frombuffer(digest, np.uint8)
+        return rows
+
+    def _batch(
+        self,
+        rows: Array,
+        which: Array,
+        groups: dict[str, Any],
+        present: dict[str, Array],
+        named: dict[Name, tuple[Array, Array]],
+    ) -> int:
+        part = len(which) != self.count
+        values = {}
+        for group, batch in groups.items():
+            there = present.get(group)
+            if there is None:
+                there = np.ones(len(which), np.bool_)
+            values[group] = (picked(batch, which) if part else batch), there
+        if part:
+            named = {name: (v[which], m[which]) for name, (v, m) in named.items()}
+        return self._writer.batch(rows, values, named)
+
+    def _begin(self, env: Any) -> None:
+        if self.begun:
+            return
+        self.begun = True
+        from isoscope.core.envs.vector.errors import VectorEnvError
+        from isoscope.core.envs.vector.transitions import (
+            TransitionStream,
+            autoreset_mode_of,
+        )
+
+        run = runs.of(self.session)
+        mode: Any = None
+        try:
+            mode = mode_within(env) or autoreset_mode_of(env)
+        except VectorEnvError as error:
+            if not self.inside:
+                self.recorder.failure(
+                    r.Failure("transitions", one_line(error), wall_ns=time.time_ns())
+                )
+        self._mode = "" if mode is None else mode.name.lower()
+        processes = processes_of(env)
+        each = None if processes is None else self.count // max(processes, 1)
+        run.learn(
+            f"vector {id(self)}",
+            r.Identity(
+                autoreset_mode=self._mode,
+                processes=processes,
+                environments_per_process=each,
+                extra={"vector_environment": type(env).__qualname__},
+            ),
+        )
+        if self.inside:
+            run.tell()
+            return
+        from gymnasium.vector import AutoresetMode
+
+        self._stream = TransitionStream(mode or AutoresetMode.DISABLED, self.count)
+        self.first = self.session.env_index(self.count, self._index)
+        actions, seen = self.leaves(env)
+        self._limits = limits_of(actions)
+        self._writer = run.writer(actions, seen)
+        spaces = [
+            described(env.single_observation_space, "observation", -1, seen),
+            described(env.single_action_space, "action", -1, actions),
+        ]
+        run.learn(f"spaces {spaces}", r.Identity(spaces=spaces))
+        run.origin(env)
+        spec = getattr(env, "spec", None)
+        if spec is not None:
+            run.learn("spec", r.Identity(extra={"environment": str(spec.id)}))
+        run.environment(self.first + self.count - 1, None)
+        run.tell()
+
+    def leaves(self, env: Any) -> tuple[list[Leaf], list[Leaf]]:
+        """Of a single environment's action and observation."""
+        return leaves(env.single_action_space), leaves(env.single_observation_space)
+
+    def _call(
+        self,
+        env: Any,
+        doing: str,
+        original: Callable[..., Any],
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        try:
+            return original(*args, **kwargs)
+        except BaseException as error:
+            if self.session.on:
+                with self.session.guard:
+                    told = f"{type(error).__name__}: {one_line(error)}"
+                    self.recorder.failure(
+                        r.Failure(doing, told, wall_ns=time.time_ns())
+                    )
+            raise
+
+
+def owned(value: Any) -> Any:
+    """A copy on the host."""
+    if isinstance(value, dict):
+        return {key: owned(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return tuple(owned(inner) for inner in value)
+    if hasattr(value, "detach"):
+        return value.detach().cpu().numpy().copy()
+    return np.array(value)
+
+
+def picked(batch: Any, which: Array) -> Any:
+    """Some rows of a batch."""
+    if isinstance(batch, dict):
+        return {key: picked(inner, which) for key, inner in batch.items()}
+    if isinstance(batch, tuple):
+        return tuple(picked(inner, which) for inner in batch)
+    return np.asarray(batch)[which]
