@@ -14,6 +14,7 @@ from psygnal import Signal
 
 from isoscope.core.analysis import Analyser, aligned, audited
 from isoscope.core.errors import CancelledError
+from isoscope.core.following.own_steps import FollowedAnalysis
 from isoscope.core.isolation.context import Examined
 from isoscope.widgets.session import Phase
 
@@ -80,6 +81,7 @@ class Analysing:
         return self.running(document) or document.phase in (
             Phase.OPENING,
             Phase.INDEXING,
+            Phase.LIVE,
         )
 
     # -- documents --------------------------------------------------------------------
@@ -151,8 +153,9 @@ class Analysing:
         known, reference = document.analysis, _reference(document)
 
         def work(job: Job[Analysis]) -> Analysis:
-            if complete and known is not None and known.rows == len(recording):
-                return audited(known, recording, reference)
+            by_states = None if isinstance(known, FollowedAnalysis) else known
+            if complete and by_states is not None and by_states.rows == len(recording):
+                return audited(by_states, recording, reference)
             return analyser.run(
                 job.progress, job.cancelled, complete=complete, reference=reference
             )

@@ -13,6 +13,7 @@ from isoscope.core.timeline.model import TimelineExtras
 
 if TYPE_CHECKING:
     from isoscope.core.analysis import Analysis
+    from isoscope.core.clock import Clock
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.session import Document
 
@@ -59,6 +60,38 @@ def control_rows(document: Document) -> Array:
     # Resets alone are no control steps: M is unknown then.
     steps = analysis.labels.control_step[found] > 0
     return found if steps.any() else NO_ROWS
+
+
+def new_marks(
+    document: Document, clock: Clock, taken: dict[int, int]
+) -> dict[int, int]:
+    """Mark what was told since of a live document's environments.
+
+    Parameters
+    ----------
+    taken
+        By environment, how much of what was told of it is marked already.
+
+    Returns
+    -------
+    dict of int to int
+        The same, now.
+    """
+    told, focus = document.told, document.focus
+    now: dict[int, int] = {}
+    if told is None:
+        return now
+    control, events = [NO_ROWS], [NO_ROWS]
+    for env, of in told.envs.items():
+        if focus is not None and env != focus:
+            continue
+        steps, special = of.rows_since(taken.get(env, 0))
+        control.append(steps)
+        events.append(special)
+        now[env] = len(of)
+    clock.add_marks("control", np.concatenate(control))
+    clock.add_marks("event", np.concatenate(events))
+    return now
 
 
 def _episodes(document: Document) -> Array:

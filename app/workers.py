@@ -24,6 +24,7 @@ T = TypeVar("T")
 QUICK_THREADS = 1  # first looks at files: short, and HDF5 has one lock anyway
 LONG_THREADS = 2
 PROGRESS_EVERY_S = 0.05
+MOST_LASTING = 64  # whose threads are waited for in the end
 
 
 class Job(Generic[T]):
@@ -103,6 +104,7 @@ class Workers(QObject):
         super().__init__(parent)
         self._quick = ThreadPoolExecutor(QUICK_THREADS, "isoscope-quick")
         self._long = ThreadPoolExecutor(LONG_THREADS, "isoscope-long")
+        self._lasting: list[ThreadPoolExecutor] = []
         self._jobs: list[Job[Any]] = []
         self._closed = False
         self._collector = Collector(self)
@@ -116,6 +118,7 @@ class Workers(QObject):
         on_progress: Callable[[int, int], None] | None = None,
         *,
         quick: bool = False,
+        lasting: bool = False,
     ) -> Job[T]:
         """Run `fn` in a worker thread and hear of it in this one.
 
@@ -130,6 +133,9 @@ class Workers(QObject):
             Called with (done, total), at most twenty times a second.
         quick
             Whether it takes milliseconds; it then doesn't wait for long work.
+        lasting
+            Whether it goes on as long as something else does: it gets a thread of its
+            own, and keeps no other work waiting.
         """
         job: Job[T] = Job(self)
         job.on_progress = on_progress
@@ -145,8 +151,13 @@ class Workers(QObject):
         self._jobs = [j for j in self._jobs if not j.over]
         self._jobs.append(job)
         pool = self._quick if quick else self._long
+        if lasting:
+            pool = ThreadPoolExecutor(1, "isoscope-lasting")
+            self._lasting = [*self._lasting[-MOST_LASTING:], pool]
         job.future = pool.submit(fn, job)
         job.future.add_done_callback(lambda future: job.post(lambda: arrived(future)))
+        if lasting:
+            pool.shutdown(wait=False)  # its thread ends with the work
         return job
 
     @property
@@ -174,4 +185,6 @@ class Workers(QObject):
         if ended:
             self._quick.shutdown(wait=True)
             self._long.shutdown(wait=True)
+            for pool in self._lasting:
+                pool.shutdown(wait=True)
         return ended

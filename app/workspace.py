@@ -15,7 +15,9 @@ from psygnal import Signal
 
 from isoscope.app import bookmarks
 from isoscope.app.analysing import Analysing
+from isoscope.app.attaching import Attaching
 from isoscope.app.events import control_rows, event_rows
+from isoscope.app.following import tell_all
 from isoscope.app.going import Going
 from isoscope.app.opening import NoSource, Opened, first_look
 from isoscope.core.errors import CancelledError, IsoscopeError
@@ -56,6 +58,8 @@ class Workspace:
         self._keys: dict[Document, str] = {}  # under which bookmarks are kept
         self.analysing = Analysing(session, workers, self._tell)
         self.analysing.ended.connect(self._on_analysed)
+        self.attaching = Attaching(session, workers, self._tell, self._indexed)
+        self.attaching.changed.connect(self.opening_changed.emit)
         # Before the panels, which ask for the marks when they hear of the analysis.
         session.added.connect(self._on_added)
         self.going = Going(session, self.indexing, self.analysing.waits)
@@ -168,6 +172,7 @@ class Workspace:
         def work(job: Job[None]) -> None:
             try:
                 source.index(job.progress, job.cancelled)
+                tell_all(source.recording, document, job)
             finally:
                 source.close()
 
@@ -210,17 +215,22 @@ class Workspace:
         job = self._indexing.get(document)
         if job is not None:
             job.cancel()
+        self.attaching.cancel(document)
         self.analysing.cancel(document)
 
     def indexing(self, document: Document) -> bool:
-        """Whether the document is being indexed."""
-        return document in self._indexing
+        """Whether the document is being indexed, or a run that is watched."""
+        return document in self._indexing or self.attaching.watches(document)
 
     @property
     def busy(self) -> bool:
         """Whether anything is being opened, indexed, analysed, or to be gone to."""
         return bool(
-            self.opening or self._indexing or len(self.going) or self.analysing.busy
+            self.opening
+            or self.attaching.joining
+            or self._indexing
+            or len(self.going)
+            or self.analysing.busy
         )
 
     # -- going and closing ---------------------------------------------------------
@@ -258,15 +268,20 @@ class Workspace:
         self.going.forget(document)
         self._keys.pop(document, None)
         self.session.remove(document)
+        self.attaching.close(document)
 
     def shut_down(self) -> bool:
         """Stop all work and wait for the threads; whether all ended in time."""
-        return self.workers.close()
+        ended = self.workers.close()
+        self.attaching.shut_down()
+        return ended
 
     # -- marks and bookmarks -------------------------------------------------------
 
     def _mark_rows(self, document: Document | None) -> None:
-        if document is not None:
+        if document is not None and document.phase is Phase.LIVE:
+            self.attaching.mark_anew(document)
+        elif document is not None:
             clock = self.session.clock
             clock.set_marks("event", event_rows(document))
             clock.set_marks("control", control_rows(document))

@@ -77,6 +77,13 @@ class EnvTold:
         marked = (news.shape[at] != Shape.NOTE) & (news.row[at] >= 0)
         self._marks.append(rows[marked], news.shape[at][marked])
 
+    def rows_since(self, count: int) -> tuple[Int64Array, Int64Array]:
+        """After the first `count` things: ends of control steps, and marked rows."""
+        rows, numbers = self._rows.values[count:], self._numbers.values[count:]
+        there = rows >= 0
+        special = there & (self._shapes.values[count:] != Shape.NOTE)
+        return rows[there & (numbers >= 0)], rows[special]
+
     @property
     def marks(self) -> Marks:
         """What is worth a mark."""

@@ -18,7 +18,6 @@ from isoscope.core.timeline.growing_pieces import (
     GrowingBits,
     GrowingItems,
     GrowingMarks,
-    StackedMarks,
 )
 from isoscope.core.timeline.lanes import (
     actor_lanes,
@@ -43,17 +42,15 @@ from isoscope.core.timeline.steps import (
     step_looks,
     typical_h,
 )
+from isoscope.core.timeline.told_lanes import chunked, run_marks, with_told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Literal
-
     from isoscope.core.following.own_steps import OwnSteps
     from isoscope.core.following.told import Told
     from isoscope.core.recording.model import Labels, Recording
     from isoscope.core.recording.tracks import Array
-
-    Grouping = Literal["steps", "environments", "sources"]
+    from isoscope.core.timeline.told_lanes import Grouping
 
 AT_ONCE = 1 << 16  # rows looked at in one go
 SETTLED = 4096  # rows by which the usual h is known well enough
@@ -148,7 +145,7 @@ class GrowingTimeline:
                 *self._gravity,
                 problem_marks(list(recording.problems), recording.steps.event[:rows]),
                 bookmark_marks(bookmarks, rows),
-                self._run_marks(rows),
+                run_marks(self.told, rows),
                 more or Marks(),
             ]
         )
@@ -166,15 +163,12 @@ class GrowingTimeline:
 
     def _scrolled(self, labels: Labels | None, grouping: Grouping) -> list[Lane]:
         environments = self.steps.environments
-        if grouping == "sources" and len(self.told.chunks):
-            return self.chunk_lanes.by_source()
-        if grouping == "environments" and len(self.told.chunks):
-            lanes = self.chunk_lanes.by_environment(environments)
-            return [self._with_marks(lane) for lane in lanes]
+        if grouping != "steps" and len(self.told.chunks):
+            return chunked(self.chunk_lanes, self.told, grouping, set(environments))
         if labels is None:
             return []
         return [
-            self._with_marks(
+            with_told(
                 environment_lane(
                     env,
                     partial(
@@ -183,29 +177,11 @@ class GrowingTimeline:
                         labels,
                         env,
                     ),
-                )
+                ),
+                self.told,
             )
             for env in environments
         ]
-
-    def _with_marks(self, lane: Lane) -> Lane:
-        """The lane with what was told of its environment upon it."""
-        told = None if lane.env is None else self.told.envs.get(lane.env)
-        if told is None or not len(told):
-            return lane
-
-        def make() -> tuple[Items, Marks]:
-            items, marks = lane.make()
-            return items, StackedMarks.of(marks, told.marks)
-
-        return Lane(
-            key=lane.key,
-            label=lane.label,
-            about=lane.about,
-            kind=lane.kind,
-            env=lane.env,
-            make=make,
-        )
 
     # -- rows --------------------------------------------------------------------------
 
@@ -241,13 +217,6 @@ class GrowingTimeline:
         found = gravity_marks(gravity)
         if len(found):
             self._gravity.append(Marks(found.rows + first, found.shapes, found.text))
-
-    def _run_marks(self, rows: int) -> Marks:
-        listed = [
-            (min(mark.row, max(rows - 1, 0)), mark.shape, mark.text)
-            for mark in self.told.marks
-        ]
-        return Marks.listed(listed) if rows else Marks()
 
     def _say_odd(self, index: int) -> str:
         return say_odd(Shape(int(self._odd.shapes[index])))

@@ -1,0 +1,198 @@
+"""Runs that are watched: joined, followed by a thread of their own, let go.
+
+All of the methods belong to the GUI thread, the work does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from psygnal import Signal
+
+from isoscope.app.events import new_marks
+from isoscope.app.following import Following, LiveRun
+from isoscope.core.errors import CancelledError
+from isoscope.widgets.document import Document, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from isoscope.app.workers import Job, Workers
+    from isoscope.core.recording.source import Source
+    from isoscope.widgets.session import Session
+
+
+class Attaching:
+    """Joins runs and follows them.
+
+    Parameters
+    ----------
+    session
+        Which gets a document for each.
+    workers
+        Where the work is done.
+    tell
+        Called with an error and what was being done; gives its one line.
+    over
+        Called with a document, its next phase and why, once it is no longer followed.
+
+    Attributes
+    ----------
+    changed
+        Tells that a run began or ended being joined.
+    joining
+        Runs that have still to answer, by what they are called.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        session: Session,
+        workers: Workers,
+        tell: Callable[[BaseException, str], str],
+        over: Callable[[Document, Phase, str], None],
+    ) -> None:
+        self.session, self.workers = session, workers
+        self._tell, self._over = tell, over
+        self.joining: dict[str, Job[Source]] = {}
+        self._jobs: dict[Document, Job[None]] = {}
+        self._marked: dict[Document, dict[int, int]] = {}
+
+    def watches(self, document: Document) -> bool:
+        """Whether this run is being followed."""
+        return document in self._jobs
+
+    def attach(
+        self,
+        join: Callable[[], Source],
+        name: str,
+        then: Callable[[Document], None] | None = None,
+    ) -> None:
+        """Join a run and follow it until it ends, or the document is closed.
+
+        Parameters
+        ----------
+        join
+            Gives the source; may take seconds.
+        name
+            What to call the run in messages.
+        then
+            Called with its document once it is joined.
+        """
+        if name in self.joining:
+            return
+
+        def done(source: Source) -> None:
+            del self.joining[name]
+            document = self.follow(source)
+            if then is not None:
+                then(document)
+            self.changed.emit()
+
+        def failed(error: BaseException) -> None:
+            del self.joining[name]
+            self._tell(error, f"joining {name}")
+            self.changed.emit()
+
+        self.joining[name] = self.workers.start(
+            lambda job: join(), done, failed, lasting=True
+        )
+        self.changed.emit()
+
+    def follow(self, source: Source) -> Document:
+        """Follow a run that was joined; gives its document."""
+        document = Document(source)
+        document.phase = Phase.LIVE
+        document.ask = lambda what, arguments: self._ask(document, what, arguments)
+        self.session.add(document)
+        self.session.clock.set_follow(True)
+
+        def work(job: Job[None]) -> None:
+            following = Following(document, job)
+            following.look()
+            try:
+                source.index(following.progress, following.cancelled)
+            finally:
+                following.finish()
+
+        def done(_: None) -> None:
+            self._ended(document, Phase.READY)
+
+        def failed(error: BaseException) -> None:
+            if isinstance(error, CancelledError):
+                self._ended(document, Phase.STOPPED, "no longer watched")
+            else:
+                phase = Phase.STOPPED if document.rows else Phase.FAILED
+                self._ended(document, phase, self._tell(error, "watching a run"))
+
+        self._jobs[document] = self.workers.start(work, done, failed, lasting=True)
+        document.told_changed.connect(lambda: self._mark_more(document))
+        return document
+
+    def _ended(self, document: Document, phase: Phase, error: str = "") -> None:
+        self._jobs.pop(document, None)
+        self._marked.pop(document, None)
+        document.ask = None
+        self._over(document, phase, error)
+
+    def _ask(self, document: Document, what: str, arguments: dict[str, Any]) -> None:
+        """Ask something of a run; what it refuses is told."""
+        source, job = document.source, self._jobs.get(document)
+        if not isinstance(source, LiveRun) or job is None:
+            return
+
+        def answered(ok: bool, message: str) -> None:
+            if not ok:
+                why = message or "it gave no reason"
+                text = f"asking {document.name} to {what}: refused: {why}"
+                job.post(lambda: self.session.say("warning", text))
+
+        source.control(what, answered, **arguments)
+
+    # -- marks -------------------------------------------------------------------------
+
+    def mark_anew(self, document: Document) -> None:
+        """Name the rows to step between, of the active document."""
+        clock = self.session.clock
+        clock.set_marks("event", [mark.row for mark in document.bookmarks])
+        clock.set_marks("control", [])
+        self._marked[document] = new_marks(document, clock, {})
+
+    def _mark_more(self, document: Document) -> None:
+        if document is self.session.active and document.phase is Phase.LIVE:
+            taken = self._marked.get(document, {})
+            clock = self.session.clock
+            self._marked[document] = new_marks(document, clock, taken)
+
+    # -- letting go --------------------------------------------------------------------
+
+    def cancel(self, document: Document) -> None:
+        """Follow a run no longer; what came stays."""
+        job = self._jobs.get(document)
+        if job is not None:
+            job.cancel()
+
+    def close(self, document: Document) -> None:
+        """Let a run go that is no longer shown; this may take its threads a moment."""
+        job = self._jobs.pop(document, None)
+        if job is not None:
+            job.drop()
+        self._marked.pop(document, None)
+        source = document.source
+        if not isinstance(source, LiveRun):
+            return
+
+        def failed(error: BaseException) -> None:
+            self._tell(error, "letting go of a run")
+
+        self.workers.start(
+            lambda _: source.close(), lambda _: None, failed, lasting=True
+        )
+
+    def shut_down(self) -> None:
+        """Close every run that is shown, once no thread follows it any more."""
+        for document in self.session.documents:
+            if isinstance(document.source, LiveRun):
+                document.source.close()

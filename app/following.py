@@ -1,0 +1,195 @@
+"""Watch a live run from a worker thread: what came is posted, a little at a time.
+
+Whatever is read is read here; the GUI thread gets plain columns. Where it is slow to
+take them, the next ones wait in the recording and not in its queue.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from isoscope.core.errors import IsoscopeError
+from isoscope.core.following.feed import Feed
+from isoscope.widgets.live_state import LiveState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from isoscope.app.workers import Job
+    from isoscope.core.following.feed import News
+    from isoscope.core.recording.model import Recording
+    from isoscope.widgets.document import Document
+
+LOOK_S = 0.2  # how often it is looked how the run stands
+WAITING = 2  # news that the GUI thread may owe
+PATIENCE_S = 30.0  # for it to take the last ones
+
+
+@runtime_checkable
+class LiveRun(Protocol):
+    """A source that follows a run; `isoscope.core.live.source.LiveSource` is one."""
+
+    told: dict[str, Any]
+    last_words: str
+
+    @property
+    def phase(self) -> Any:
+        """In which state the run is; an enum whose names `LiveState` knows."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has the run's history from before the joining."""
+        ...
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """Records that were not recorded, by kind."""
+        ...
+
+    @property
+    def stopped(self) -> str:
+        """Why nothing is recorded any more, the run's end aside."""
+        ...
+
+    def control(
+        self,
+        what: str,
+        answered: Callable[[bool, str], None] | None = None,
+        **arguments: Any,
+    ) -> None:
+        """Ask something of the run."""
+        ...
+
+
+class Following:
+    """One run being watched; but for the constructor all is the worker's.
+
+    Parameters
+    ----------
+    document
+        Whose source is followed; it is only touched by what is posted.
+    job
+        What posts.
+    """
+
+    def __init__(self, document: Document, job: Job[None]) -> None:
+        self.document, self.job = document, job
+        self._feed = Feed(document.source.recording)
+        self._owed = 0
+        self._lock = threading.Lock()
+        self._looked = 0.0
+        self._state: LiveState | None = None
+        self._dropped: tuple[tuple[str, int], ...] = ()
+        self._dropped_at = -1.0
+
+    def progress(self, _done: int, _total: int) -> None:
+        """Post what has come."""
+        while self._owed < WAITING:
+            news = self._feed.news()
+            self._post(news)
+            if not news.more:
+                return
+
+    def cancelled(self) -> bool:
+        """Whether to stop; looks how the run stands, too."""
+        if time.monotonic() - self._looked >= LOOK_S:
+            self.look()
+        return self.job.cancelled()
+
+    def finish(self) -> None:
+        """Post all that is left, and how the run ended."""
+        rest(self._feed, self._post, self.job, lambda: self._owed)
+        self.look()
+
+    def look(self) -> None:
+        """Post how the run stands, if that is new."""
+        self._looked = time.monotonic()
+        source = self.document.source
+        if not isinstance(source, LiveRun):
+            return
+        state = self._standing(source)
+        if state != self._state:
+            self._state = state
+            document = self.document
+            self.job.post(lambda: document.set_live(state))
+
+    def _standing(self, source: LiveRun) -> LiveState:
+        now = time.monotonic()
+        if now - self._dropped_at > 1.0:
+            self._dropped_at = now
+            try:
+                self._dropped = tuple(sorted(source.dropped.items()))
+            except IsoscopeError:
+                pass  # it can't be read just now
+        told = source.told
+        speed = told.get("speed")
+        return LiveState(
+            state=_STATES.get(source.phase.name, "running"),
+            last_words=source.last_words,
+            dropped=self._dropped,
+            allowed=tuple(str(word) for word in told.get("allowed", ())),
+            speed=float(speed) if isinstance(speed, int | float) else None,
+            whole=source.whole,
+            stopped=source.stopped,
+        )
+
+    def _post(self, news: News) -> None:
+        with self._lock:
+            self._owed += 1
+        document = self.document
+
+        def take() -> None:
+            with self._lock:
+                self._owed -= 1
+            document.take(news)
+
+        self.job.post(take)
+
+
+_STATES: dict[str, Any] = {
+    "RUNNING": "running",
+    "PAUSED": "paused",
+    "LOST": "lost",
+    "ENDED": "ended",
+    "DIED": "died",
+}
+
+
+def tell_all(recording: Recording, document: Document, job: Job[None]) -> None:
+    """Post all that a labelled recording tells that is no longer written."""
+    if recording.labelled is None:
+        return
+    owed = [0]
+
+    def post(news: News) -> None:
+        owed[0] += 1
+
+        def take() -> None:
+            owed[0] -= 1
+            document.take(news)
+
+        job.post(take)
+
+    rest(Feed(recording), post, job, lambda: owed[0])
+
+
+def rest(
+    feed: Feed, post: Callable[[News], None], job: Job[None], owed: Callable[[], int]
+) -> None:
+    """Post everything that is left, not faster than it is taken."""
+    news = feed.news()
+    post(news)
+    until_s = time.monotonic() + PATIENCE_S
+    while news.more and not job.cancelled():
+        if owed() < WAITING:
+            news = feed.news()
+            post(news)
+            until_s = time.monotonic() + PATIENCE_S
+        elif time.monotonic() > until_s:
+            return  # the window hangs, or is closing
+        else:
+            time.sleep(0.005)
