@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep every test away from the user's settings, data and cache."""
-    for name in ("CONFIG", "DATA", "CACHE"):
+    for name in ("CONFIG", "DATA", "CACHE", "RUNTIME"):
         monkeypatch.setenv(f"ISOSCOPE_{name}_DIR", str(tmp_path / name.lower()))
 
 

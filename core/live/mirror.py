@@ -60,6 +60,7 @@ class Mirror:
                 overwrite=overwrite,
                 flush_s=FLUSH_S,
                 tell=self._tell,
+                compact=self._folder is None,
             )
             self._merger = Merger(Target(self._recorder.intake, adds_times=False))
             self.reader = LabelledSource(keep)

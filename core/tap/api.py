@@ -228,9 +228,7 @@ def _open(
         session = _session
         if session is not None:
             hub = session.outlet
-            same = record is None or (
-                isinstance(hub, Hub) and hub.records_to(record) and not overwrite
-            )
+            same = record is None or (isinstance(hub, Hub) and hub.records_to(record))
             if same and (address is None or getattr(hub, "wanted", None) == address):
                 return session
             raise UsageError(

@@ -49,6 +49,8 @@ class Recorder(IntakeRecorder):
         refused and counted.
     tell
         Called once, with one line, if the recording stops early.
+    compact
+        Whether a small file is written anew in the end, without holes.
 
     Raises
     ------
@@ -65,6 +67,7 @@ class Recorder(IntakeRecorder):
         flush_s: float = FLUSH_S,
         backlog_bytes: int = BACKLOG_BYTES,
         tell: Callable[[str], None] | None = None,
+        compact: bool = True,
     ) -> None:
         self.path = Path(path)
         refuse_bad_target(self.path, overwrite=overwrite)
@@ -75,7 +78,9 @@ class Recorder(IntakeRecorder):
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise WriteError(f"recording to {self.path}: {why}") from None
-        self._writer = Writer(container, backlog_bytes, min(flush_s, 1.0), tell)
+        self._writer = Writer(
+            container, backlog_bytes, min(flush_s, 1.0), tell, compact=compact
+        )
         super().__init__(self._writer.intake)
         self._pid = os.getpid()
         self._closed = False

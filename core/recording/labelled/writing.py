@@ -41,6 +41,8 @@ class Writer:
     tell
         Called once, with one line, if the recording stops early; from the writer's
         thread. By default the line goes to standard error.
+    compact
+        Whether a small file is written anew in the end.
     """
 
     def __init__(
@@ -49,7 +51,10 @@ class Writer:
         limit_bytes: int,
         flush_s: float = FLUSH_S,
         tell: Callable[[str], None] | None = None,
+        *,
+        compact: bool = True,
     ) -> None:
+        self._compacts = compact
         self._container = container
         self._tell = tell or _say
         self._flush_s = flush_s
@@ -119,7 +124,8 @@ class Writer:
                 self._answer(asked)
             self._flush(last=True)
             self._container.close()
-            if os.path.getsize(self._container.path) < COMPACT_BELOW:
+            small = os.path.getsize(self._container.path) < COMPACT_BELOW
+            if small and self._compacts:
                 self._compact(self._container.path)
         except Exception as error:  # noqa: BLE001 a recording never ends a run
             self._stop(error)

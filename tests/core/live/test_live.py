@@ -270,6 +270,23 @@ def test_a_window_that_missed_something_goes_on(
     assert set(envs.tolist()) == {0}
 
 
+def test_what_is_cached_is_bounded_and_read_again(windows: list[Window]) -> None:
+    env = tap.attach(FakeEnv())
+    windows.append(window := Window(cache_bytes=10_000))
+    until(lambda: hub()._guests.looking)
+    for _ in range(4):
+        run(env, 1000)
+    until(lambda: window.rows == 8000)
+    store = window.source.reader.store
+    (actor,) = window.source.recording.actors
+    track = actor.fields.tracks["translation"]
+    for start in range(0, 8000, 500):
+        assert track.read(start, start + 500).valid.all()
+        # The last block that was read may be larger by itself.
+        assert store._cached <= 10_000 or len(store._cache) == 1
+    assert track.read(0, 2).values.tolist() == [[0, 1, 0], [0, 1, 1]]
+
+
 def test_commands_are_answered(windows: list[Window]) -> None:
     tap.attach(FakeEnv())
     session = tap.current()

@@ -5,19 +5,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
-import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.core.errors import UsageError
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.tap import adapters
 
 if TYPE_CHECKING:
     import pytest
 
+    from isoscope.core.tap.adapter import Adapter
     from isoscope.core.tap.session import TapSession
 
 SUBSTEPS = 2
@@ -165,23 +164,20 @@ class FakeAdapter:
         return Tapped(env, session, index)
 
 
-NAME = "isoscope.core.tap.adapters"
+_known = adapters.adapter_for
+
+
+def adapter_for(env: Any) -> Adapter:
+    """The adapter of fake environments, and those of all others."""
+    return FakeAdapter() if isinstance(env, FakeEnv) else _known(env)
 
 
 def install(monkeypatch: pytest.MonkeyPatch | None = None) -> None:
     """Let the tap of this process know fake environments, for a test or for good."""
     if monkeypatch is not None:
-        monkeypatch.setitem(sys.modules, NAME, _Fake(NAME))
-    elif not isinstance(sys.modules.get(NAME), _Fake):
-        sys.modules[NAME] = _Fake(NAME)
-
-
-class _Fake(types.ModuleType):
-    @staticmethod
-    def adapter_for(env: object) -> FakeAdapter:
-        if not isinstance(env, FakeEnv):
-            raise UsageError("tapping: no adapter for it")
-        return FakeAdapter()
+        monkeypatch.setattr(adapters, "adapter_for", adapter_for)
+    else:
+        adapters.adapter_for = adapter_for
 
 
 def make_env(length: int = 10, fails_at: int = -1) -> FakeEnv:

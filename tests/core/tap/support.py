@@ -26,7 +26,6 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from tests.core.tap import fake
 
     folder = tmp_path / "runtime"
-    monkeypatch.setenv("ISOSCOPE_RUNTIME_DIR", str(folder))
     fake.install(monkeypatch)
     before = set(threading.enumerate())
     yield
@@ -55,7 +54,8 @@ class Child:
     """A program beside the test: a module with arguments, spoken to by lines."""
 
     def __init__(self, module: str, *arguments: object) -> None:
-        environ = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        environ = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, *map(str, arguments)],
             stdin=subprocess.PIPE,

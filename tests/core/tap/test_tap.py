@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from isoscope.core import tap
 from isoscope.core.errors import UsageError, WriteError
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.container import Container
 from isoscope.core.recording.labelled.intake import Intake
 from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
 from isoscope.core.tap.session import Command
@@ -82,6 +84,36 @@ def test_an_environment_that_raises_raises(tmp_path: Path) -> None:
     assert len(labelled.transitions()) == 2
 
 
+def test_a_full_disk_stops_the_recording_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.isoscope.h5"
+    env = tap.attach(FakeEnv(), path)
+    run(env, 5)
+    until(lambda: session().recorder.rows == 10 and merged() == 10)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Container, "write_journal", full)
+    run(env, 5)
+    until(lambda: "recording_stopped" in session().state)
+    monkeypatch.undo()
+    assert run(env, 8, seed=1) == run(FakeEnv(), 8, seed=1)
+    assert session().on
+    until(lambda: merged() == 36)
+    tap.detach()
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "No space left on device" in said
+
+
+def merged() -> int:
+    outlet: Any = session().outlet
+    count: int = outlet._stream.target.length("native")
+    return count
+
+
 def test_a_fault_turns_the_tap_off_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +175,7 @@ def test_arguments_that_do_not_fit(tmp_path: Path) -> None:
     tap.attach(FakeEnv())
     with pytest.raises(UsageError, match="has a tap already"):
         tap.attach(FakeEnv(), tmp_path / "second.isoscope.h5")
-    with pytest.raises(UsageError, match="no adapter"):
+    with pytest.raises(UsageError, match="neither a Gymnasium Env"):
         tap.attach(object())
 
 
