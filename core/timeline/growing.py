@@ -46,6 +46,7 @@ from isoscope.core.timeline.told_lanes import chunked, run_marks, with_told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
     from isoscope.core.following.own_steps import OwnSteps
     from isoscope.core.following.told import Told
     from isoscope.core.recording.model import Labels, Recording

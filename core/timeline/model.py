@@ -175,6 +175,8 @@ class Timeline:
         Environments that are not shown: their lanes are only hinted at.
     focus
         The environment that is looked at, or None.
+    chosen
+        The item that is looked at, by the key of its lane.
     """
 
     rows: int
@@ -186,6 +188,7 @@ class Timeline:
     residual_span: tuple[float, float] | None = None
     pale: frozenset[int] = frozenset()
     focus: int | None = None
+    chosen: dict[str, int] = field(default_factory=dict)
 
     def lane(self, key: str) -> Lane | None:
         """The lane of this key, or None."""

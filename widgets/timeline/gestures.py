@@ -60,12 +60,14 @@ class Gestures(QObject):
     """Turns mouse events of a canvas into commands for the clock and the view.
 
     `selected` tells a finished selection of rows, both ends inclusive; `chosen` that a
-    lane's label was clicked, `marked` that a mark's row was.
+    lane's label was clicked, `marked` that a mark's row was, `picked` in which lane and
+    row a chunk may have been.
     """
 
     selected = Signal(int, int)
     chosen = Signal(str)
     marked = Signal(int)
+    picked = Signal(str, int)
 
     def __init__(self, canvas: Canvas, clock: Clock) -> None:
         super().__init__(canvas)
@@ -103,6 +105,9 @@ class Gestures(QObject):
                 self._clock.seek(self._row_at(at.x()) if mark is None else mark)
                 if mark is not None:
                     self.marked.emit(mark)
+                placed = canvas.place.lane_at(at.y())
+                if placed is not None and placed.lane.kind is LaneKind.CHUNKS:
+                    self.picked.emit(placed.lane.key, self._row_at(at.x()))
             elif mode is Mode.BOX and not self._on_box(at):
                 self._centre_box(at.x())
 

@@ -21,8 +21,11 @@ NAMES: dict[Shape, str] = {
     Shape.RESET: "reset",
     Shape.TINY: "1e-5 s",
     Shape.EPISODE: "episode",
+    Shape.TRUNCATED: "truncated",
+    Shape.DONE: "terminated",
     Shape.BOOKMARK: "bookmark",
     Shape.NOTE: "note",
+    Shape.INTERVENTION: "intervention",
     Shape.GRAVITY: "gravity",
     Shape.ZERO: "0 s",
     Shape.WARNING: "warning",
@@ -36,6 +39,7 @@ def glyph_colour(shape: Shape, theme: Tokens) -> str:
         Shape.BOOKMARK: theme.accent,
         Shape.NOTE: theme.dim,
         Shape.TINY: theme.dim,
+        Shape.INTERVENTION: theme.accent,
         Shape.ZERO: theme.warning,
         Shape.WARNING: theme.warning,
         Shape.ERROR: theme.error,
@@ -75,7 +79,13 @@ def draw_glyph(
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(ink)
     r = radius
-    if shape is Shape.ERROR:
+    if shape in (Shape.DONE, Shape.TRUNCATED):
+        _draw_end(painter, shape, x, y, theme, r)
+    elif shape is Shape.INTERVENTION:  # a hand upon it: a plus
+        arm, thick = r, r * 0.36
+        painter.drawRect(QRectF(x - arm, y - thick, 2 * arm, 2 * thick))
+        painter.drawRect(QRectF(x - thick, y - arm, 2 * thick, 2 * arm))
+    elif shape is Shape.ERROR:
         points = [QPointF(x, y - r), QPointF(x + r, y + r), QPointF(x - r, y + r)]
         painter.drawPolygon(QPolygonF(points))
     elif shape is Shape.WARNING:
@@ -102,3 +112,18 @@ def draw_glyph(
         s = r * 0.75
         points = [QPointF(x - s, y - s), QPointF(x + s, y - s), QPointF(x, y + s)]
         painter.drawPolygon(QPolygonF(points))
+
+
+def _draw_end(
+    painter: QPainter, shape: Shape, x: float, y: float, theme: Tokens, r: float
+) -> None:
+    """An end: a square, filled where it was the task's own, open where it was cut."""
+    s = r * 0.8
+    box = QRectF(x - s, y - s, 2 * s, 2 * s)
+    painter.setPen(QPen(colour(theme.panel), 1))
+    painter.setBrush(colour(theme.text))
+    painter.drawRect(box)
+    if shape is Shape.TRUNCATED:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour(theme.panel))
+        painter.drawRect(box.adjusted(1.6, 1.6, -1.6, -1.6))

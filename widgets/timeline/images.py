@@ -126,7 +126,7 @@ def items_image(
         stripes = hatched(height, len(columns), unit)
         image[:, crossed] = fill.pale
         image[stripes & crossed] = error or fill.line
-    _outline(image, items, columns, unit)
+    outline(image, items, columns, unit)
     return image
 
 
@@ -173,8 +173,8 @@ def _set_apart(image: Array, columns: Columns, unit: int) -> None:
             image[:, np.minimum(begins + k, len(columns) - 1)] = 0
 
 
-def _outline(image: Array, items: Items, columns: Columns, unit: int) -> None:
-    # A gap before each item that is wide enough, and its corners taken off.
+def outline(image: Array, items: Items, columns: Columns, unit: int) -> None:
+    """Put a gap before each item that is wide enough; take its corners off."""
     low, high = int(columns.start[0]), int(columns.stop[-1])
     first, last = np.searchsorted(items.start, [low, high], "left")
     if last - first > len(columns) / 2:

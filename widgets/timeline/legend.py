@@ -4,21 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from isoscope.core.timeline.chunk_lanes import WORDS
+from isoscope.core.timeline.chunks import ChunkLook
 from isoscope.core.timeline.model import LaneKind
 from isoscope.core.timeline.pieces import Look, Shape, StepLook
-from isoscope.widgets.timeline.frame import LEFT_MIDDLE, colour, small, text_width
+from isoscope.widgets.timeline.chunk_image import tiles
+from isoscope.widgets.timeline.frame import (
+    LEFT_MIDDLE,
+    colour,
+    draw_pixels,
+    small,
+    text_width,
+)
 from isoscope.widgets.timeline.glyphs import NAMES, draw_glyph
+from isoscope.widgets.timeline.images import hatched
 from isoscope.widgets.timeline.palette import palette
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from PySide6.QtGui import QPaintEvent
 
     from isoscope.core.timeline.model import Timeline
     from isoscope.widgets.timeline.palette import Palette
+
+    # A mark's shape, how far a chunk is, or the name of a swatch.
+    Entry: TypeAlias = Shape | ChunkLook | str
 
 SWATCH_PX = 14
 BETWEEN_PX = 12
@@ -30,11 +46,11 @@ class Legend(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._entries: list[tuple[Shape | str, str]] = []
+        self._entries: list[tuple[Entry, str]] = []
         self._theme = "dark"
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
 
-    def show_entries(self, entries: list[tuple[Shape | str, str]]) -> None:
+    def show_entries(self, entries: list[tuple[Entry, str]]) -> None:
         """Show these, as `legend` gives them."""
         if entries != self._entries:
             self._entries = entries
@@ -68,7 +84,9 @@ class Legend(QWidget):
             wide = self._wide(text)
             if x + wide > self.width() + 1:
                 return
-            if isinstance(kind, Shape):
+            if isinstance(kind, ChunkLook):
+                self._chunk(painter, kind, QRectF(x, middle - 5, 9, 10))
+            elif isinstance(kind, Shape):
                 draw_glyph(painter, kind, x + 5, middle, colours.theme, 3.6)
             else:
                 _swatch(painter, colours, kind, QRectF(x, middle - 4, 9, 8))
@@ -77,13 +95,22 @@ class Legend(QWidget):
             painter.drawText(box, LEFT_MIDDLE, text)
             x += wide + BETWEEN_PX
 
+    def _chunk(self, painter: QPainter, look: ChunkLook, box: QRectF) -> None:
+        scale = self.devicePixelRatioF()
+        high, wide = round(box.height() * scale), round(box.width() * scale)
+        tile = tiles(self._theme, high, max(round(scale), 1))[look.bit_length()]
+        pixels = np.repeat(tile[:, None], wide, axis=1)
+        if look is ChunkLook.FAILED:
+            pixels[~hatched(high, wide, max(round(scale), 1))] = 0
+        draw_pixels(painter, pixels, box)
+
     def _wide(self, text: str) -> float:
         return SWATCH_PX + text_width(small(self.font()), text)
 
 
-def legend(timeline: Timeline) -> list[tuple[Shape | str, str]]:
+def legend(timeline: Timeline) -> list[tuple[Entry, str]]:
     """What occurs in the lanes, as (shape or name of a swatch, words)."""
-    found: list[tuple[Shape | str, str]] = []
+    found: list[tuple[Entry, str]] = []
     shapes: set[Shape] = set()
     steps = timeline.lane("steps")
     looked_at = timeline.lanes[:MOST_LANES]  # the others are like these
@@ -94,6 +121,13 @@ def legend(timeline: Timeline) -> list[tuple[Shape | str, str]]:
         found += [("active", "control step"), ("held", "waiting")]
     elif any(a.actor is not None for a in items):
         found.append(("neutral", "exists"))
+    chunks = [a for a in looked_at if a.kind is LaneKind.CHUNKS]
+    if chunks:
+        seen = 0
+        for lane in chunks:
+            every = np.array([0]), np.array([len(lane.items)])
+            seen |= int(lane.items.looks.over(*every)[0])
+        found += [(look, WORDS[look]) for look in ChunkLook if seen & look]
     if any(a.items.present & Look.HATCHED for a in items):
         found.append(("unknown", "unknown"))
     if timeline.extras.tainted:

@@ -75,7 +75,7 @@ def _paint_label(painter: QPainter, frame: Frame, placed: Placed) -> None:
     tight = lane.pinned or placed.height < TIGHT_PX
     font = small(frame.font) if tight else frame.font
     left = float(LABEL_LEFT)
-    if lane.kind is LaneKind.ITEMS:
+    if lane.kind in (LaneKind.ITEMS, LaneKind.CHUNKS):
         chip = QRectF(left, placed.middle - CHIP / 2, CHIP, CHIP)
         painter.setPen(Qt.PenStyle.NoPen)
         if lane.env is None:

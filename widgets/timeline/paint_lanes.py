@@ -11,6 +11,7 @@ from PySide6.QtGui import QPainterPath, QPen, QPolygonF
 from isoscope.core.timeline.model import LaneKind
 from isoscope.core.timeline.pieces import NO_ROWS, SEVERITY_SHAPES, Shape
 from isoscope.widgets.timeline import images
+from isoscope.widgets.timeline.chunk_image import chunks_image
 from isoscope.widgets.timeline.frame import LEFT_MIDDLE, colour, draw_pixels, small
 from isoscope.widgets.timeline.glyphs import draw_border, draw_glyph
 from isoscope.widgets.timeline.palette import argb
@@ -73,8 +74,10 @@ def _paint_lane(
         if crowded:
             leaders = _notch(frame, placed, columns, pixels, leaders)
         draw_pixels(painter, pixels, target)
-    if lane.kind is LaneKind.ITEMS:
+    if lane.kind in (LaneKind.ITEMS, LaneKind.CHUNKS):
         _paint_numbers(painter, frame, placed)
+    if lane.kind is LaneKind.CHUNKS:
+        _paint_chosen(painter, frame, placed)
     _paint_marks(painter, frame, placed, leaders)
     if lane.env in frame.timeline.pale:
         painter.fillRect(target.adjusted(-4, -1, 4, 1), colour(frame.theme.panel, 190))
@@ -86,6 +89,9 @@ def _pixels(frame: Frame, placed: Placed, columns: Columns) -> Array | None:
     if lane.kind is LaneKind.ITEMS:
         fill = frame.colours.fill(lane.env)
         return images.items_image(lane.items, columns, height, fill, unit)
+    if lane.kind is LaneKind.CHUNKS:
+        theme, rows = frame.theme.name, frame.timeline.rows
+        return chunks_image(lane.items, columns, height, theme, unit, rows)
     if lane.rows is None:
         return None
     if lane.kind is LaneKind.OWNER:
@@ -97,7 +103,10 @@ def _pixels(frame: Frame, placed: Placed, columns: Columns) -> Array | None:
 
 def _hatch_taint(frame: Frame, placed: Placed, columns: Columns, pixels: Array) -> None:
     lane = placed.lane
-    if lane.kind not in (LaneKind.ITEMS, LaneKind.OWNER) or lane.actor is not None:
+    if (
+        lane.kind not in (LaneKind.ITEMS, LaneKind.CHUNKS, LaneKind.OWNER)
+        or lane.actor is not None
+    ):
         return
     taints = frame.timeline.taints
     tainted = np.zeros(len(columns), np.bool_)
@@ -112,6 +121,8 @@ def _hatch_taint(frame: Frame, placed: Placed, columns: Columns, pixels: Array) 
 def _paint_numbers(painter: QPainter, frame: Frame, placed: Placed) -> None:
     items, view = placed.lane.items, frame.view
     fill = frame.colours.fill(placed.lane.env)
+    chunks = placed.lane.kind is LaneKind.CHUNKS
+    least = 0 if chunks else 1  # a control step of number 0 is a reset
     if not len(items) or placed.height < NUMBER_HIGH_PX:
         return
     low, high = np.searchsorted(items.start, [view.first - 1, view.last], "left")
@@ -123,12 +134,28 @@ def _paint_numbers(painter: QPainter, frame: Frame, placed: Placed) -> None:
         number = int(items.number[i])
         left, right = frame.x_of(items.start[i]), frame.x_of(items.stop[i])
         left = max(left, float(frame.layout.left))
-        if number <= 0 or min(right, frame.layout.right) - left < NUMBER_FROM_PX:
+        if number < least or min(right, frame.layout.right) - left < NUMBER_FROM_PX:
             continue
         over_active = frame.x_of(items.active_stop[i]) - left >= NUMBER_FROM_PX / 2
-        painter.setPen(colour(fill.ink_active if over_active else fill.ink_held))
+        ink = fill.ink_active if over_active else fill.ink_held
+        painter.setPen(colour(frame.theme.text if chunks else ink))
         box = QRectF(left + 4, placed.top, right - left, placed.height)
         painter.drawText(box, LEFT_MIDDLE, str(number))
+
+
+def _paint_chosen(painter: QPainter, frame: Frame, placed: Placed) -> None:
+    """A frame around the chunk that is looked at."""
+    chosen = frame.timeline.chosen.get(placed.lane.key)
+    items = placed.lane.items
+    if chosen is None or chosen >= len(items):
+        return
+    stop = min(int(items.stop[chosen]), frame.timeline.rows)
+    left = max(frame.x_of(int(items.start[chosen])), frame.layout.left - 3.0)
+    right = min(frame.x_of(stop), frame.layout.right + 3.0)
+    painter.setPen(QPen(colour(frame.theme.text), 1.5))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    box = QRectF(left, placed.top, max(right - left, 4), placed.height)
+    painter.drawRoundedRect(box.adjusted(0, -1, 0, 1), 2, 2)
 
 
 def _leaders(frame: Frame, placed: Placed) -> Int64Array:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.timeline.chunks import ChunkLook
 from isoscope.core.timeline.owners import OWNER_COLOURS
 from isoscope.core.timeline.pieces import StepLook
 from isoscope.widgets.look import blend
@@ -52,6 +53,8 @@ class Palette:
         uint32 [OWNER_COLOURS + 1]: each environment colour, then the unknown owner's.
     steps
         uint32 [256], by the bits of `StepLook` that a column holds.
+    chunks
+        Colour of a chunk by how far it is; one whose halves differ has two.
     """
 
     theme: Tokens
@@ -60,6 +63,7 @@ class Palette:
     hatch: int
     taint: int
     residual: int
+    chunks: dict[ChunkLook, str] = field(default_factory=dict)
 
     def fill(self, env: int | None) -> Fill:
         """The pixels of an environment's items; None is a neutral lane."""
@@ -127,4 +131,11 @@ def palette(theme_name: str) -> Palette:
         hatch=argb(theme.faint),
         taint=argb(theme.error),
         residual=argb(mix(theme.dim, theme.accent, 0.5)),
+        chunks={
+            ChunkLook.FLUSHED: mix(theme.ok, theme.panel, 0.5),
+            ChunkLook.JOINED: theme.ok,
+            ChunkLook.POLICY: theme.environment(3),
+            ChunkLook.ENV: theme.environment(1),
+            ChunkLook.FAILED: theme.error,
+        },
     )

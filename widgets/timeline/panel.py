@@ -12,19 +12,21 @@ from PySide6.QtGui import QHelpEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QMenu, QScrollBar, QToolButton, QToolTip, QWidget
 
 from isoscope.core.isolation.places import row_of
-from isoscope.core.timeline.extras import extras_of
-from isoscope.core.timeline.lanes import timeline_of
-from isoscope.core.timeline.model import Timeline, TimelineExtras
+from isoscope.core.timeline.chunk_words import facts_of
+from isoscope.core.timeline.model import Timeline
 from isoscope.widgets.look import sheet
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Phase
 from isoscope.widgets.signals.span import Span
 from isoscope.widgets.stretch import needs_zoom, stretch_of
 from isoscope.widgets.timeline.canvas import NO_AXIS, Canvas
+from isoscope.widgets.timeline.chunk_card import ChunkCard
+from isoscope.widgets.timeline.content import Content, latest_s, seen
 from isoscope.widgets.timeline.gestures import ZOOM_A_NOTCH, Gestures
 from isoscope.widgets.timeline.hints import hint_at
 from isoscope.widgets.timeline.layout import SCROLLBAR
 from isoscope.widgets.timeline.legend import Legend, legend
+from isoscope.widgets.timeline.menus import GroupingButton, context_menu
 from isoscope.widgets.timeline.overlay import Pointing, readout
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 
     from isoscope.core.clock import ClockState
+    from isoscope.core.timeline.model import TimelineExtras
+    from isoscope.core.timeline.told_lanes import Grouping
     from isoscope.core.timeline.view import View
     from isoscope.widgets.session import Document, Session
 
@@ -61,7 +65,7 @@ class TimelinePanel(Panel):
         self.setAccessibleName("Timeline")
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._document: Document | None = None
-        self._extras: WeakKeyDictionary[Document, TimelineExtras] = WeakKeyDictionary()
+        self.content = Content()
         self._views: WeakKeyDictionary[Document, tuple[View, int]] = WeakKeyDictionary()
         self.canvas = Canvas(self)
         self.gestures = Gestures(self.canvas, session.clock)
@@ -71,6 +75,10 @@ class TimelinePanel(Panel):
         self._all.setProperty("flat", True)
         self._all.setToolTip("Show the whole run (double-click the lanes)")
         self._all.clicked.connect(self.fit)
+        self.grouping = GroupingButton()
+        self.grouping.chosen.connect(self.set_grouping)
+        self.card = ChunkCard(self)
+        self.card.closed.connect(self.look_at_no_chunk)
         self._bar = QScrollBar(Qt.Orientation.Vertical, self)
         self._bar.hide()
         self._bar.valueChanged.connect(self.canvas.set_scroll)
@@ -84,6 +92,7 @@ class TimelinePanel(Panel):
         self.gestures.selected.connect(self.range_selected)
         self.gestures.chosen.connect(self._choose)
         self.gestures.marked.connect(self._choose_finding)
+        self.gestures.picked.connect(self._pick_chunk)
         self.observe(session.active_changed, self._activate)
         self.observe(session.clock.changed, self._on_clock)
         self.observe(session.clock.axis_changed, self._on_axis)
@@ -99,10 +108,7 @@ class TimelinePanel(Panel):
 
         None takes it away again.
         """
-        if extras is None:
-            self._extras.pop(document, None)
-        else:
-            self._extras[document] = extras
+        self.content.set_extras(document, extras)
         if document is self._document:
             self.rebuild()
 
@@ -149,15 +155,27 @@ class TimelinePanel(Panel):
             return False
         return not (self.canvas.isVisible() and self.canvas.stale)
 
+    def set_grouping(self, grouping: Grouping) -> None:
+        """Have a lane for each environment, or for each source of chunks."""
+        if self._document is not None:
+            self.content.set_grouping(self._document, grouping)
+            self.rebuild()
+
+    def look_at_no_chunk(self) -> None:
+        """Put the chunk's card away."""
+        if self._document is not None:
+            self._document.set_chunk(None)
+
     def apply_theme(self) -> None:
         """Paint in the other colours."""
+        self.card.set_look(self.tokens)
         self.setStyleSheet(sheet(self.tokens))
         self.canvas.set_theme(self.session.theme)
         self._legend.set_theme(self.session.theme)
 
     def title_tools(self) -> list[QWidget]:
-        """The legend, and a button that shows everything."""
-        return [self._legend, self._all]
+        """The legend, what the lanes are, and a button that shows everything."""
+        return [self._legend, self.grouping, self._all]
 
     def rebuild(self) -> None:
         """Make the lanes anew from the document as it is now."""
@@ -166,26 +184,26 @@ class TimelinePanel(Panel):
         if document is None:
             self.canvas.set_timeline(Timeline(0, 0, ()), NOTHING_OPEN)
             self._legend.show_entries([])
+            self.grouping.show_grouping("steps", False)
+            self.card.show_facts(None)
             self._tell()
             return
         self._on_axis()
         begin = time.perf_counter()
-        extras = self._extras.get(document)
-        if extras is None and document.analysis is not None:
-            extras = extras_of(document.analysis)
-        timeline = timeline_of(
-            document.recording,
-            extras,
-            [(mark.row, mark.name) for mark in document.bookmarks],
-            document.expected_rows,
-        )
-        self.canvas.set_timeline(_seen(timeline, document), _why_empty(document))
+        timeline = self.content.timeline(document)
+        self.canvas.set_timeline(timeline, _why_empty(document))
         self._legend.show_entries(legend(timeline))
         self._tell()
         self._on_progress(*document.progress)
+        told = document.told
+        chunks = told is not None and len(told.chunks) > 0
+        self.grouping.show_grouping(self.content.grouping(document), chunks)
+        self._show_card()
         # A long recording is not looked through so often that nothing else gets a turn.
         taken_ms = 1000 * (time.perf_counter() - begin)
         self._grow.setInterval(max(GROW_EVERY_MS, round(10 * taken_ms)))
+        if self.content.behind(document):
+            self._grow.start()
 
     # -- the session --------------------------------------------------------------
 
@@ -204,6 +222,8 @@ class TimelinePanel(Panel):
             change(other.phase_changed, self._on_phase)
             change(other.bookmarks_changed, self.rebuild)
             change(other.analysed, self._analysed)
+            change(other.told_changed, self._analysed)
+            change(other.chunk_changed, self.rebuild)
             change(other.hidden_envs_changed, self._show_environments)
         self.canvas.set_pointing(Pointing())
         self._on_axis()
@@ -217,7 +237,8 @@ class TimelinePanel(Panel):
             self.canvas.set_view(kept[0].resized(view.width, view.rows))
 
     def _analysed(self) -> None:
-        self._grow.start()  # after the others have had their turn
+        if not self._grow.isActive():
+            self._grow.start()  # after the others have had their turn
 
     def _on_grown(self, _rows: int) -> None:
         if not self._grow.isActive():
@@ -257,6 +278,35 @@ class TimelinePanel(Panel):
         elif lane.env is not None and lane.env >= 0:
             self.session.focus(None if lane.env == document.focus else lane.env)
 
+    def _pick_chunk(self, lane_key: str, row: int) -> None:
+        """Look at the chunk of this lane that is under the pointer."""
+        document, lane = self._document, self.canvas.timeline.lane(lane_key)
+        if document is None or lane is None or document.told is None:
+            return
+        chunks = document.told.chunks
+        at = lane.items.at(row)
+        source = None
+        if lane.env is not None:
+            found = chunks.slot_of(lane.env)
+            source = None if found is None else found[0]
+            self.session.focus(lane.env)
+        else:
+            rank, _, stage = lane_key.partition(":")[2].partition(".")
+            source = chunks.sources.get((int(rank), int(stage)))
+        if source is not None and at is not None:
+            document.set_chunk(chunks.key_of(source, at))
+
+    def _show_card(self) -> None:
+        """Say what is known of the chunk that is looked at."""
+        document, facts, note = self._document, None, ""
+        if document is not None and document.chunk is not None and document.told:
+            now_s = latest_s(document)
+            facts = facts_of(document.told.chunks, document.chunk, now_s)
+        shown = self.card.isVisible()
+        self.card.show_facts(facts, note)
+        if shown != self.card.isVisible():
+            self._place_parts()
+
     def _choose_finding(self, row: int) -> None:
         """Look at the worst finding whose mark is on this row."""
         document = self._document
@@ -269,7 +319,7 @@ class TimelinePanel(Panel):
         """Show which environments are looked at and shown, in the lanes there are."""
         document, canvas = self._document, self.canvas
         if document is not None and canvas.timeline.rows:
-            canvas.set_timeline(_seen(canvas.timeline, document), canvas.message)
+            canvas.set_timeline(seen(canvas.timeline, document), canvas.message)
             self._reveal(f"env:{document.focus}")
 
     def _reveal(self, key: str) -> None:
@@ -331,6 +381,8 @@ class TimelinePanel(Panel):
             self.fit()
         elif key == Qt.Key.Key_Escape and self.selected_range is not None:
             self.clear_selection()
+        elif key == Qt.Key.Key_Escape and self.card.isVisible():
+            self.look_at_no_chunk()
         else:
             super().keyPressEvent(event)
 
@@ -341,28 +393,23 @@ class TimelinePanel(Panel):
 
     def menu(self) -> QMenu:
         """The context menu for the present selection."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        span = self.selected_range
-        clock = self.session.clock
-        if span is not None:
-            low, high = span
-            menu.addAction("Zoom to the selection", lambda: self.show_rows(low, high))
-            menu.addAction("Loop over the selection", lambda: self._loop(low, high))
-            menu.addAction("Clear the selection", self.clear_selection)
-            menu.addSeparator()
-        menu.addAction("Begin the loop here", clock.loop_in_here)
-        menu.addAction("End the loop here", clock.loop_out_here)
-        if clock.state.loop_in is not None or clock.state.loop_out is not None:
-            menu.addAction("Remove the loop range", self._remove_loop)
-        menu.addSeparator()
-        menu.addAction("Show everything", self.fit)
-        return menu
+        return context_menu(self)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Fill the panel."""
         super().resizeEvent(event)
-        self.canvas.setGeometry(self.rect())
+        self._place_parts()
+
+    def _place_parts(self) -> None:
+        """The card has its own room at the right; the lanes have the rest."""
+        inside = self.rect()
+        if not self.card.isHidden():
+            wide = self.card.width()
+            self.card.setGeometry(
+                inside.right() - wide - 3, 3, wide, inside.height() - 6
+            )
+            inside.setRight(inside.right() - wide - 6)
+        self.canvas.setGeometry(inside)
         self._place_bar()
 
     # -- inside -------------------------------------------------------------------
@@ -382,14 +429,6 @@ class TimelinePanel(Panel):
         row = self.session.clock.row
         x = view.x_mid(row) if view.shows(row) else view.width / 2
         self.gestures.zoom(factor, place.left + x)
-
-    def _loop(self, low: int, high: int) -> None:
-        self.session.clock.set_loop_range(low, high)
-        self.session.clock.set_loop(True)
-
-    def _remove_loop(self) -> None:
-        self.session.clock.set_loop_range(None, None)
-        self.session.clock.set_loop(False)
 
     def _show_hint(self, event: QHelpEvent) -> None:
         document = self._document
@@ -417,17 +456,11 @@ class TimelinePanel(Panel):
         self._bar.blockSignals(False)
 
 
-def _seen(timeline: Timeline, document: Document) -> Timeline:
-    """The same lanes, saying which environments are shown and looked at."""
-    pale = frozenset(document.hidden_envs)
-    if (timeline.pale, timeline.focus) == (pale, document.focus):
-        return timeline
-    return replace(timeline, pale=pale, focus=document.focus)
-
-
 def _why_empty(document: Document) -> str:
     if document.phase is Phase.FAILED:
         return document.error or "This recording could not be read."
     if document.phase in (Phase.OPENING, Phase.INDEXING):
         return f"Reading {document.name} …"
+    if document.phase is Phase.LIVE:
+        return f"{document.name} is joined. Its first native step will appear here."
     return NO_STEPS

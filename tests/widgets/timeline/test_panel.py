@@ -194,7 +194,8 @@ def test_the_menu_loops_over_the_selection(opened, session):
 
 def test_the_button_shows_everything(opened, qtbot):
     panel = opened(recording_of(np.full(1000, 0.02)))
-    legend, button = panel.title_tools()
+    legend, grouping, button = panel.title_tools()
+    assert grouping.isHidden()  # there is no choice where there are no chunks
     assert not button.isEnabled()
     panel.zoom_in()
     assert button.isEnabled()
