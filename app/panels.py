@@ -20,6 +20,7 @@ PANELS: dict[str, str] = {
     "timeline": "isoscope.widgets.timeline.panel:TimelinePanel",
     "signals": "isoscope.widgets.signals.panel:SignalsPanel",
     "clocks": "isoscope.widgets.clocks.panel:ClocksPanel",
+    "costs": "isoscope.widgets.costs.panel:CostsPanel",
     "findings": "isoscope.widgets.findings.panel:FindingsPanel",
     "inspector": "isoscope.widgets.inspector.panel:InspectorPanel",
     "transport": "isoscope.widgets.transport.panel:TransportPanel",

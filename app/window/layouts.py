@@ -102,6 +102,17 @@ LAYOUTS: dict[str, Layout] = {
                 ("timeline", 34),
             ),
         ),
+        Layout(
+            "live",
+            "Live",
+            row(
+                (
+                    column((row(("sources", 20), ("scene", 80)), 60), ("timeline", 40)),
+                    66,
+                ),
+                (column((Tabs(("clocks", "signals")), 44), ("costs", 56)), 34),
+            ),
+        ),
     )
 }
 DEFAULT = "inspect"

@@ -1,0 +1,150 @@
+"""The table of costs: sections that fold, numbers to the right, bars behind shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
+
+from isoscope.widgets.costs.rows import ABOUT_HEADER, HEADER
+from isoscope.widgets.look import blend, scaled
+from isoscope.widgets.theme import DARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.widgets.costs.rows import Row
+    from isoscope.widgets.theme import Tokens
+
+SHARE = HEADER.index("share")
+KEY, BAR = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class _ShareBar(QStyledItemDelegate):
+    """Draws how large a share is behind it."""
+
+    colour = QColor(DARK.accent)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """The bar first, then the text."""
+        part = index.data(BAR)
+        if part:
+            box: QRect = option.rect
+            wide = round((box.width() - 6) * float(part))
+            bar = QRect(box.right() - 2 - wide, box.top() + 2, wide, box.height() - 4)
+            painter.fillRect(bar, self.colour)
+        super().paint(painter, option, index)
+
+
+class CostsTable(QTreeWidget):
+    """Rows of `rows_of`; what is folded or chosen stays so from one to the next."""
+
+    copy_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._t = DARK
+        self._folded: set[str] = set()
+        self._rows: list[Row] = []
+        self.setHeaderLabels(list(HEADER))
+        for column, about in enumerate(ABOUT_HEADER):
+            self.headerItem().setToolTip(column, about)
+            if column:
+                self.headerItem().setTextAlignment(column, _RIGHT)
+        self.setAccessibleName("Costs")
+        self.setUniformRowHeights(True)
+        self.setRootIsDecorated(True)
+        self.setIndentation(14)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for column in range(1, len(HEADER)):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        self._bars = _ShareBar(self)
+        self.setItemDelegateForColumn(SHARE, self._bars)
+        self.itemCollapsed.connect(lambda item: self._folded.add(item.data(0, KEY)))
+        self.itemExpanded.connect(lambda item: self._folded.discard(item.data(0, KEY)))
+
+    def set_look(self, t: Tokens) -> None:
+        """Take colours."""
+        self._t = t
+        self._bars.colour = blend(t.panel, t.accent, 0.30)
+        self.show_rows(self._rows)
+
+    def show_rows(self, rows: list[Row]) -> None:
+        """Show these; the place that was scrolled to and the chosen row stay."""
+        current = self.currentItem()
+        chosen = None if current is None else current.data(0, KEY)
+        scrolled = self.verticalScrollBar().value()
+        self._rows = rows
+        self.blockSignals(True)
+        self.clear()
+        self.addTopLevelItems([self._item(row) for row in rows])
+        for item in self.items():
+            # After it is in the tree: before, Qt forgets it.
+            item.setExpanded(item.data(0, KEY) not in self._folded)
+            if not item.parent():
+                item.setFirstColumnSpanned(not item.text(1))
+            if chosen is not None and item.data(0, KEY) == chosen:
+                self.setCurrentItem(item)
+        self.blockSignals(False)
+        self.verticalScrollBar().setValue(scrolled)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Copy all of it, where Qt would copy a cell; otherwise as any tree."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_asked.emit()
+            return
+        super().keyPressEvent(event)
+
+    def items(self) -> Iterator[QTreeWidgetItem]:
+        """All items, from the top."""
+        waiting = [self.topLevelItem(i) for i in range(self.topLevelItemCount())][::-1]
+        while waiting:
+            item = waiting.pop()
+            if item is not None:
+                yield item
+                waiting += [item.child(i) for i in range(item.childCount())][::-1]
+
+    def item_of(self, key: str) -> QTreeWidgetItem | None:
+        """The item of a row's key."""
+        return next((i for i in self.items() if i.data(0, KEY) == key), None)
+
+    def _item(self, row: Row) -> QTreeWidgetItem:
+        item = QTreeWidgetItem(list(row.cells))
+        item.setData(0, KEY, row.key)
+        for column in range(len(HEADER)):
+            item.setToolTip(column, row.about)
+            if column:
+                item.setTextAlignment(column, _RIGHT)
+        item.setData(SHARE, BAR, row.bar)
+        if row.section:
+            self._dress(item, scaled(self.font(), 1.0, bold=True), self._t.dim)
+        elif row.dim:
+            self._dress(item, None, self._t.dim)
+        item.addChildren([self._item(child) for child in row.children])
+        return item
+
+    def _dress(self, item: QTreeWidgetItem, font: Any, colour: str) -> None:
+        for column in range(len(HEADER)):
+            item.setForeground(column, QColor(colour))
+            if font is not None:
+                item.setFont(column, font)
