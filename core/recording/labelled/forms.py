@@ -241,8 +241,8 @@ def _journal_crc(sequence: int, content: bytes) -> int:
     return zlib.crc32(content, zlib.crc32(struct.pack("<Q", sequence)))
 
 
-def unpack_journal(content: bytes) -> Journal | None:
-    """A journal, or None if it isn't whole."""
+def unpack_journal(content: bytes, known: int = -1) -> Journal | None:
+    """A journal, or None if it isn't whole; up to `known` without its rows."""
     if len(content) < _JOURNAL.size:
         return None
     mark, sequence, length, crc, _ = _JOURNAL.unpack_from(content)
@@ -251,6 +251,8 @@ def unpack_journal(content: bytes) -> Journal | None:
         return None
     if _journal_crc(sequence, body) != crc:
         return None
+    if sequence <= known:
+        return Journal(sequence, [], [])
     try:
         plain_bytes = zlib.decompressobj().decompress(body, MAX_JOURNAL)
         lengths, rows = msgspec.msgpack.decode(plain_bytes, type=_JournalContent)

@@ -204,7 +204,10 @@ class Store:
             self.catalog.add_entry(found, lengths)
 
     def _journal(self) -> Journal | None:
-        """The younger of the two journals that are whole."""
+        """The younger of the two journals that are whole.
+
+        One that was taken in already comes without its rows.
+        """
         file = self._file()
         if JOURNALS[0] not in file:
             return None
@@ -216,7 +219,7 @@ class Store:
                 if dataset.shape[0] > self._size * 2 + (1 << 26):
                     continue
                 content = dataset[()].tobytes()
-                found = unpack_journal(content)
+                found = unpack_journal(content, self.catalog.sequence)
                 torn |= found is None and len(content) > 0
                 if found is not None and (
                     best is None or found.sequence > best.sequence
