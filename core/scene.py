@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -292,8 +292,13 @@ class Scene(Protocol):
 
     # -- crossing over -----------------------------------------------------------------
 
-    def read(self, row: int, field: str) -> np.ndarray[Any, Any]:
+    def read(
+        self, row: int, field: str, worlds: Sequence[int] | None = None
+    ) -> np.ndarray[Any, Any]:
         """A recorded field of a row as an owned array [W, …] on the host.
+
+        Where numbers of worlds are given, only these cross over, in that order;
+        contacts are read of all.
 
         Fields and meanings as in recordings (`isoscope.core.recording.schema`). Bodies
         and links: translation, rotation, translationCom, rotationCom, omega, and vcom,

@@ -17,6 +17,7 @@ import msgspec
 
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap import api
+from isoscope.core.tap.adapters.run import of
 from isoscope.core.tap.session import TapSession
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class TapFactory:
         asked = args[0] if args else None
         if getattr(asked, "probe", False):
             return env
-        return _tapped(env, self.ticket, getattr(asked, "global_index", self.index))
+        index = getattr(asked, "global_index", self.index)
+        return _tapped(env, self.make, self.ticket, index)
 
 
 def wrap_factory(
@@ -90,7 +92,7 @@ def wrap_factory(
     return TapFactory(make, ticket, index)
 
 
-def _tapped(env: Any, ticket: Ticket, index: int) -> Any:
+def _tapped(env: Any, make: Callable[..., Any], ticket: Ticket, index: int) -> Any:
     """The environment with a tap, or without one where that can't be."""
     if os.getpid() == ticket.process:
         session = api.current()  # None if the user detached it meanwhile
@@ -106,6 +108,7 @@ def _tapped(env: Any, ticket: Ticket, index: int) -> Any:
     session.has([index])
     with session.guard:
         _tell_twins(session, env, index)
+        of(session).came_from(make)
     return api.tap_with(session, env, index)
 
 

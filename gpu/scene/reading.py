@@ -41,6 +41,7 @@ class Reader:
         self._mean: torch.Tensor | None = None
         self._report: ContactReport | None = None
         self._principal: tuple[Parameters, Array] | None = None
+        self._chosen: torch.Tensor | None = None
 
     def changed(self) -> None:
         """Forget what was computed of the last state."""
@@ -79,18 +80,41 @@ class Reader:
         machine: Machine,
         state: StateBlock,
         parameters: Parameters,
+        chosen: torch.Tensor | None = None,
     ) -> Array:
         """A field of a row, [W, …].
+
+        Parameters
+        ----------
+        chosen
+            Numbers of the worlds to cross over, on the state's device; None for all.
 
         Raises
         ------
         SceneError
-            If there is no such row, or it has no such field.
+            If there is no such row, or it has no such field; for contacts of some
+            worlds.
         """
         row = self._row_with(index, field)
+        self._chosen = chosen
+        try:
+            return self._read(row, field, machine, state, parameters)
+        finally:
+            self._chosen = None
+
+    def _read(
+        self,
+        row: SceneRow,
+        field: str,
+        machine: Machine,
+        state: StateBlock,
+        parameters: Parameters,
+    ) -> Array:
         if row.shape is not None:
             return self._of_shape(row.shape, field, state)
         if field.startswith("contacts_"):
+            if self._chosen is not None:
+                raise SceneError(f"reading {field} of some worlds: read it of all")
             return self._contact(row, field, machine, state, parameters)
         if row.type == "Articulated":
             return self._of_articulation(row, field, machine, state, parameters)
@@ -113,6 +137,8 @@ class Reader:
         if field == "rotationCom":
             rotation = self._out(kinematics.rotation[link])
             principal = self._principal_frames(parameters)[:, link]
+            if self._chosen is not None and len(principal) > 1:
+                principal = principal[self._chosen.tolist()]
             return turned(rotation, principal)
         source = {
             "translation": kinematics.position,
@@ -148,7 +174,7 @@ class Reader:
     def _target_pose(self, number: int, state: StateBlock) -> Array:
         actor = self._tree.actors[number]
         first, end = actor.velocities
-        pose = np.full((state.layout.worlds, end - first), np.nan)
+        pose = np.full((self._count(state), end - first), np.nan)
         pose = pose.astype(str(state.q.dtype).removeprefix("torch."))
         numbers = position_drives(self._tree, actor)
         places = [self._tree.drives[n].velocity_index - first for n in numbers]
@@ -159,7 +185,10 @@ class Reader:
         shape = self._tree.shapes[number].shape
         value = shape.position if field == "translation" else shape.rotation
         real = str(state.q.dtype).removeprefix("torch.")
-        return np.tile(np.array(value, real), (state.layout.worlds, 1))
+        return np.tile(np.array(value, real), (self._count(state), 1))
+
+    def _count(self, state: StateBlock) -> int:
+        return state.layout.worlds if self._chosen is None else len(self._chosen)
 
     def _contact(
         self,
@@ -214,4 +243,7 @@ class Reader:
 
     def _out(self, tensor: torch.Tensor) -> Array:
         """Worlds first, on the host."""
-        return self._ledger.to_host(tensor.movedim(-1, 0), CAUSE)
+        first = tensor.movedim(-1, 0)
+        if self._chosen is not None:
+            first = first[self._chosen]
+        return self._ledger.to_host(first, CAUSE)

@@ -33,7 +33,7 @@ from isoscope.gpu.scene.stepping import Stepper
 from isoscope.gpu.transfer import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from isoscope.core.scene import (
         Array,
@@ -345,12 +345,18 @@ class SimulatedScene:
 
     # -- crossing over -----------------------------------------------------------------
 
-    def read(self, row: int, field: str) -> Host:
-        """A recorded field of a row as an owned array [W, …] on the host."""
+    def read(self, row: int, field: str, worlds: Sequence[int] | None = None) -> Host:
+        """A recorded field of a row as an owned array [W, …] on the host.
+
+        Only some worlds cross over where their numbers are given.
+        """
         self._guard.enter(f"reading {field}")
+        chosen = None
+        if worlds is not None:
+            chosen = torch.as_tensor(worlds, dtype=torch.int64, device=self.device)
         with torch.no_grad():
             return self._reader.read(
-                row, field, self.machine, self._state, self.parameters
+                row, field, self.machine, self._state, self.parameters, chosen
             )
 
     def surface(self, row: int) -> Surface | None:

@@ -38,8 +38,7 @@ class Run:
         self._writers: dict[Any, ControlSteps] = {}
         self._known: set[str] = set()
         self._untold = False
-        made_by = session.options.get("factory")
-        self.made_by: Any = made_by
+        self._made_by: Any = session.options.get("factory")
         self.identity = r.Identity()
 
     def tell(self) -> None:
@@ -76,9 +75,14 @@ class Run:
                     setattr(mine, name, new)
             self._untold = True
 
+    def came_from(self, make: Any) -> None:
+        """Say which factory made the environments; the first one is told."""
+        if self._made_by is None:
+            self._made_by = make
+
     def origin(self, env: Any) -> None:
         """Say where an environment comes from, once for each class."""
-        made_by = self.made_by or _entry_point(env) or type(env)
+        made_by = self._made_by or _entry_point(env) or type(env)
         source = f"origin {provenance.origin(made_by)[0]}"
         if source not in self._known:
             self.learn(source, provenance.identity(made_by))

@@ -152,6 +152,7 @@ class SingleTap:
         told = r.Transition(
             env=self.number,
             episode=self.episode,
+            control_step=0,
             valid=0,
             seed=seed if fits and seed is not None and seed >= 0 else -1,
             first_row=first,

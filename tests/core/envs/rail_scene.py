@@ -18,7 +18,7 @@ from isoscope.core.errors import IsoscopeError
 from isoscope.core.scene import SceneActor, SceneRow, StepReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 FREE_DOFS = (".x", ".y", ".z", ".rx", ".ry", ".rz")
 FREE_UNITS = ("m", "m", "m", "rad", "rad", "rad")
@@ -291,7 +291,13 @@ class RailScene:
         self._config[name] = now
 
     # -- crossing over
-    def read(self, row: int, field: str) -> np.ndarray[Any, Any]:
+    def read(
+        self, row: int, field: str, worlds: Sequence[int] | None = None
+    ) -> np.ndarray[Any, Any]:
+        values = self._read(row, field)
+        return values if worlds is None else values[list(worlds)]
+
+    def _read(self, row: int, field: str) -> np.ndarray[Any, Any]:
         assert field == "translation"
         q = self._q[row]
         if q.shape[1] == 7:

@@ -1,0 +1,120 @@
+"""What was set as control input of a scene of the simulator, which can't be asked back.
+
+Each setter of the one scene is listened to. What was set holds until it is set anew or
+a state is restored, which brings back inputs that nobody here has seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.tap.adapters.hooks import hook, unhook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from isoscope.core.scene import Scene, SceneActor
+
+CAUSE = "tap"
+# The setter: the field's name, and what it drives.
+SETTERS = {
+    "set_dof_forces": ("force", "force"),
+    "set_targets": ("target", "controller_target"),
+}
+
+
+class Controls:
+    """Control inputs as they were set last, by setter and actor.
+
+    Parameters
+    ----------
+    scene
+        Whose.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._last: dict[tuple[str, int], Any] = {}
+        self._order: list[tuple[str, int]] = []
+        self._hooks = {}
+        for name in SETTERS:
+            self._hooks[name] = hook(scene, name, self._around(name))
+
+    def close(self) -> None:
+        """Listen no longer."""
+        for name, made in self._hooks.items():
+            unhook(self._scene, name, made)
+
+    def fields(self, numbers: Mapping[int, int]) -> list[r.Field]:
+        """The fields, in the order of `read`; `numbers` are the actors' in the file."""
+        found = []
+        for actor in self._scene.actors:
+            for name, (field, target) in SETTERS.items():
+                names = actor.drives if name == "set_targets" else actor.dofs
+                size = actor.velocity_size
+                if name == "set_targets":
+                    size = len(actor.drives)
+                if not size or actor.static:
+                    continue
+                self._order.append((name, actor.index))
+                found.append(
+                    r.Field(
+                        name=field,
+                        shape=(size,),
+                        unit=_unit(actor) if name == "set_dof_forces" else None,
+                        group="control",
+                        actor=numbers[actor.index],
+                        target=target,
+                        names=tuple(names) if len(names) == size else (),
+                    )
+                )
+        return found
+
+    def read(self, seen: Sequence[int]) -> list[Any]:
+        """The values of these worlds on the host, [n, size] each; None if unknown."""
+        found: list[Any] = []
+        for key in self._order:
+            values = self._last.get(key)
+            if values is None:
+                found.append(None)
+                continue
+            host = self._scene.to_host(values[list(seen)], CAUSE)
+            found.append(host)
+        return found
+
+    def forget(self) -> None:
+        """Know nothing any more: another state was restored."""
+        self._last.clear()
+
+    def _around(self, name: str) -> Callable[..., Any]:
+        def around(
+            scene: Any, original: Callable[..., Any], *args: Any, **kwargs: Any
+        ) -> Any:
+            result = original(*args, **kwargs)
+            self._set(name, *args, **kwargs)
+            return result
+
+        return around
+
+    def _set(
+        self, name: str, actor: int, *values: Any, worlds: Any = None, **named: Any
+    ) -> None:
+        given = values[0] if values else next(iter(named.values()), None)
+        if len(values) > 1:
+            worlds = values[1]
+        known = self._last.get((name, actor))
+        if given is None or (worlds is not None and known is None):
+            # Of worlds that were left out nothing is known.
+            self._last.pop((name, actor), None)
+            return
+        if worlds is None:
+            self._last[name, actor] = given + 0
+        else:
+            where = self._scene.xp.where
+            self._last[name, actor] = where(worlds[:, None], given, known)
+
+
+def _unit(actor: SceneActor) -> str | None:
+    loads = ["N" if unit == "m" else "N·m" for unit in actor.dof_units]
+    return " or ".join(dict.fromkeys(loads)) if loads else None
