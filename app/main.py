@@ -22,6 +22,7 @@ from isoscope.app.commands import (
     bench,
     collect,
     compare,
+    demo,
     doctor,
     dump,
     info,
@@ -78,6 +79,7 @@ cli.command("audit")(audit.audit)
 cli.command("compare")(compare.compare)
 cli.add_typer(bench.cli, name="bench")
 cli.command("collect")(collect.collect)
+cli.command("demo")(demo.demo)
 cli.command("repair")(repair.repair)
 cli.command("doctor")(doctor.doctor)
 

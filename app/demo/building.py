@@ -185,11 +185,12 @@ def _fields(faults: Sequence[Fault]) -> tuple[str, ...]:
 def _wanted(
     rows: Sequence[SceneRow], fields: Sequence[str]
 ) -> tuple[tuple[int, str], ...]:
-    """Fields of the first row that has them all; of the first one where none has."""
+    """The fields of the first articulation, or body: those it has not are absent."""
     if not fields or not rows:
         return ()
-    having = [row for row in rows if set(fields) <= set(row.fields)]
-    return tuple((having[0].index, field) for field in fields) if having else ()
+    articulated = [row for row in rows if row.type == "Articulated"]
+    chosen = (articulated or list(rows))[0]
+    return tuple((chosen.index, field) for field in fields)
 
 
 def _rows_of(factory: EnvFactory) -> Sequence[SceneRow]:

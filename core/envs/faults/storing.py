@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HANDLE_BASE = (1 << 32) + 1  # where the engine's handles begin
 # native fields that a fault wants to be looked at
-TARGET, POSE = "targetPose", "pose"
+TARGET, POSE, PLACE = "targetPose", "pose", "translation"
 
 
 class RolloutFault(Fault, WrappedRolloutStages):
@@ -224,26 +224,28 @@ class TargetAsAction(RolloutFault):
     ABOUT = "the joints' target (where they have none: pose) is stored as the action"
     FINDS = ("target-as-action",)
     MAY_FIND = ("action-range",)
-    FIELDS = (TARGET, POSE)
+    FIELDS = (TARGET, POSE, PLACE)
 
     def transitions(self, rollout: Rollout, rows: StoredRows) -> StoredRows:
         """Store it."""
         rows = self.inner.transitions(rollout, rows)
         row = self.reached(rollout) if self.waiting else None
-        target, pose = (self._native(rows, field, row) for field in self.FIELDS)
-        if row is None or not pose.size:
+        if row is None:
             return rows
-        known = np.where(np.isnan(target), pose[: target.size], target)
-        rows.action[row] = np.resize(known, rows.action.shape[1])
+        found = (self._native(rows, field, row) for field in self.FIELDS)
+        known = [values for values in found if not np.isnan(values).any()]
+        if not known:
+            return rows
+        rows.action[row] = np.resize(known[0], rows.action.shape[1])
         self.note_here(rollout, row)
         return rows
 
-    def _native(self, rows: StoredRows, field: str, row: int | None) -> Array:
+    def _native(self, rows: StoredRows, field: str, row: int) -> Array:
         for name, values in rows.fields.items():
-            if row is not None and name.endswith(f"/{field}"):
+            if name.endswith(f"/{field}"):
                 found: Array = values[row]
                 return found
-        return np.zeros(0)
+        return np.full(1, np.nan)
 
 
 class HandleAsEnv(RolloutFault):

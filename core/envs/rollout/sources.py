@@ -253,6 +253,8 @@ class ResidentSource:
     def look(self, row: int, field: str) -> list[Array | None]:
         """See `Source.look`; the field of the whole batch crosses over."""
         lanes = self.batch.lanes
+        if field not in lanes.scene.rows[row].fields:
+            return [None] * len(self.watched)
         whole = np.asarray(lanes.stages.read(lanes, row, field), np.float64)
         return list(whole[self.watched])
 

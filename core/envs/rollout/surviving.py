@@ -55,7 +55,9 @@ class SurvivingEnv(gym.Wrapper[Any, Any, Any, Any]):
         return answer
 
     def looked(self, row: int, field: str) -> np.ndarray[Any, Any] | None:
-        """A native field of its own state, float64; None where that is nowhere."""
+        """A native field of its own state, float64; None where there is none."""
+        if field not in self.base.scene.rows[row].fields:
+            return None
         try:
             return np.asarray(self.base.read(row, field), np.float64)
         except EnvError:
