@@ -209,9 +209,14 @@ class Resets(Table):
         numbers = self.column("seed").tolist()
         return [None if n < 0 else self.labelled.json(n) for n in numbers]
 
+    @cached_property
+    def _rngs(self) -> list[Any]:
+        numbers = self.column("rng").tolist()
+        return [None if n < 0 else self.labelled.json(n) for n in numbers]
+
     def rng(self, index: int) -> Any:
         """The generators' states after a reset, by name; None where not told."""
-        return self.json("rng", index)
+        return self._rngs[index]
 
 
 class Events(Table):

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.isolation.row_keys import row_keys
+from isoscope.core.recording.tracks import Track
+from isoscope.core.replay.fields import take
+
 if TYPE_CHECKING:
     from isoscope.core.recording.model import Recording
     from isoscope.core.recording.tracks import Array
@@ -50,23 +54,26 @@ def distance_m(recording: Recording, a: int, b: int) -> float | None:
     return worst
 
 
-def state_bytes(recording: Recording, row: int) -> bytes:
-    """All state fields of all moving actors after a step, as bytes to compare.
+def state_keys(recording: Recording, rows: Array) -> Array:
+    """uint64 [n]: a number for the state after each of these steps; 0 where unknown.
 
-    Equal bytes mean that two states are equal to the last bit in everything that the
-    file tells; empty where it tells nothing.
+    Equal ones mean that the states are equal to the last bit in everything that the
+    recording tells.
     """
-    parts: list[bytes] = []
-    for actor in recording.actors:
+    key = np.zeros(len(rows), np.uint64)
+    told = np.zeros(len(rows), np.bool_)
+    for number, actor in enumerate(recording.actors):
         if actor.static:
             continue
-        for name in STATE_FIELDS:
+        for place, name in enumerate(STATE_FIELDS):
             track = actor.fields.get(name)
-            value = None if track is None else track.at(row)
-            if value is not None:
-                # -0.0 and 0.0 are one place.
-                parts.append((value + np.zeros(1, value.dtype)).tobytes())
-    return b"".join(parts)
+            if not isinstance(track, Track):
+                continue
+            values, valid = take(track, rows)
+            mix = np.uint64(2 * (number * len(STATE_FIELDS) + place) + 1)
+            key += np.where(valid, row_keys(values) * mix, np.uint64(0))
+            told |= valid
+    return np.where(told, key | np.uint64(1), np.uint64(0))
 
 
 def as_plain(value: Array) -> object:

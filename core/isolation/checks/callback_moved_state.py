@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.findings import Finding, Taint
+from isoscope.core.isolation.following import Carry
 from isoscope.core.isolation.registry import CannotRunError
+from isoscope.core.isolation.starts import How, odd_starts, restored_between, told
+from isoscope.core.isolation.words import env_named, place_text
 from isoscope.core.recording.tracks import Track
 from isoscope.core.replay.fields import take
 from isoscope.core.summary import counted
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
     from isoscope.core.isolation.context import Context, Examined
     from isoscope.core.isolation.findings import Severity
+    from isoscope.core.isolation.following import Joined
+    from isoscope.core.isolation.starts import Start
     from isoscope.core.recording.model import Actor
     from isoscope.core.recording.tracks import Array
 
@@ -25,15 +30,30 @@ SEVERITY: Severity = "warning"
 ABOUT = "bodies that were moved after the step, so that state and velocity disagree"
 ROUNDINGS = 16.0  # of the numbers that a distance is made of
 
+REMEDY = (
+    "A post-step callback or a call between the steps sets its transform. Its velocity "
+    "does not tell that motion; don't compute with both."
+)
+
 
 def run(context: Context) -> Iterator[Finding]:
     """Yield one finding an actor."""
     subject = context.subject
     attribution = subject.attribution
-    if attribution.residual_m.size and not np.isfinite(attribution.residual_m).any():
+    exact = False
+    if context.labelled is not None:
+        joined = Carry("before", "after", "restored_from").join(context.labelled)
+        exact = bool(told(joined).any())
+        shared = bool(context.labelled.in_turn)
+        for start in odd_starts(joined, context.labelled):
+            restored = shared and restored_between(joined, context.labelled, start)
+            if start.how is How.NOWHERE and not restored:
+                yield _by_digest(joined, start)
+    seen = np.isfinite(attribution.residual_m)
+    if attribution.residual_m.size and not seen.any() and not exact:
         raise CannotRunError(
             "no step tells where it began",
-            "transforms and velocities (record_dynamic_actor_state)",
+            "transforms and velocities (record_dynamic_actor_state), or digests",
         )
     displaced = attribution.displaced
     for index, count in attribution.displaced_actors.items():
@@ -66,11 +86,33 @@ def _finding(
             f"{headline}: in {counted(count, 'native step')} it does not begin where "
             f"the step before left it{by}, while the other bodies do"
         ),
-        remedy=(
-            "A post-step callback or a call between the steps sets its transform. "
-            "Its velocity does not tell that motion; don't compute with both."
-        ),
+        remedy=REMEDY,
         evidence={"rows": count, "farthest_m": farthest if farthest > 0 else None},
+    )
+
+
+def _by_digest(joined: Joined, start: Start) -> Finding:
+    row, env = int(joined.row[start.at]), int(joined["env"][start.at])
+    where = joined.at(start.at)
+    place = place_text(*where) or f"native step {row}"
+    own = int(joined.row[start.own])
+    headline = f"something moved {env_named(env)}'s state before {place}"
+    return Finding(
+        id=ID,
+        severity=SEVERITY,
+        env=env,
+        episode=where.episode,
+        control_step=where.control_step,
+        native=(row, row),
+        field="digest",
+        headline=headline,
+        message=(
+            f"{headline}: nothing was restored since its native step {own}, and yet "
+            "the state is another one"
+        ),
+        remedy=REMEDY,
+        evidence={"own_last_native": own, "by": "digest"},
+        taints=(Taint(env=env, native=(row, row)),),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.findings import Finding, Taint
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.twins import Departure, departures
 from isoscope.core.isolation.words import envs_named
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.isolation.context import Context, Examined
     from isoscope.core.isolation.findings import Severity
+    from isoscope.core.isolation.resimulator import Resimulator
 
 ID = "hidden-leak"
 SEVERITY: Severity = "error"
@@ -32,14 +33,47 @@ AT_LEAST_EQUAL = 2
 def run(context: Context) -> Iterator[Finding]:
     """Yield one finding an environment that departs from its twin."""
     subject, reference = context.subject, context.reference
-    if reference is None:
+    if reference is not None:
+        for departure in departures(subject, reference):
+            yield _finding(subject, reference, departure)
+    elif context.resimulator is not None:
+        yield from _stepped_again(subject, context.resimulator)
+    else:
+        bare = context.labelled is None
         raise CannotRunError(
-            "a bare recording can't show it",
+            "a bare recording can't show it" if bare else "nobody can step it again",
             "an independent twin: the same environment with the same seed and actions, "
-            "alone in its scene, given as --reference",
+            "alone in its scene, given as --reference; or snapshots, and an engine "
+            "that can step them again",
         )
-    for departure in departures(subject, reference):
-        yield _finding(subject, reference, departure)
+
+
+def _stepped_again(subject: Examined, resimulator: Resimulator) -> Iterator[Finding]:
+    """Yield one finding an environment that goes otherwise alone.
+
+    Raises
+    ------
+    CannotRunError
+        If not one of them can be stepped again.
+    """
+    envs = subject.environments()
+    if len(envs) < 2:
+        return
+    reason: CannotRunError | None = None
+    ran = 0
+    for env in envs:
+        try:
+            alone = resimulator.alone(subject, env)
+            found = departures(subject, alone)
+        except CannotRunError as error:
+            reason = error
+            continue
+        ran += 1
+        for departure in found:
+            if departure.env == env:
+                yield _finding(subject, alone, departure)
+    if reason is not None and not ran:
+        raise reason
 
 
 def _finding(subject: Examined, reference: Examined, departure: Departure) -> Finding:
@@ -98,6 +132,7 @@ def _finding(subject: Examined, reference: Examined, departure: Departure) -> Fi
         },
         tainted=((row, int(own[-1])),),
         affected=(subject.affected(env, row),),
+        taints=(Taint(env=env, native=(row, int(own[-1]))),),
     )
 
 

@@ -8,46 +8,106 @@ import numpy as np
 
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
-from isoscope.core.isolation.states import state_bytes
+from isoscope.core.isolation.row_keys import row_keys
+from isoscope.core.isolation.states import state_keys
 from isoscope.core.isolation.words import envs_named
 from isoscope.core.recording.model import StepKind
+from isoscope.core.recording.tracks import Track
+from isoscope.core.replay.fields import take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isoscope.core.isolation.context import Context, Examined
     from isoscope.core.isolation.findings import Severity
+    from isoscope.core.isolation.labelled_context import LabelledContext
+    from isoscope.core.recording.tracks import Array
 
 ID = "identical-start"
 SEVERITY: Severity = "warning"
 ABOUT = "environments that begin episodes in the same state, to the last bit"
 LISTED_AT_MOST = 16  # native steps, and starts
+WIDEST = 4096  # bytes of an observation that are looked at
 
 
 def run(context: Context) -> Iterator[Finding]:
     """Yield one finding a group of environments that begin alike."""
     subject = context.subject
-    kinds = subject.attribution.labels.kind
-    resets = np.flatnonzero(kinds == StepKind.RESET)
-    alike: dict[bytes, list[int]] = {}
-    for row in resets:
-        state = state_bytes(subject.recording, int(row))
-        if state:
-            alike.setdefault(state, []).append(int(row))
-    if len(resets) and not alike:
+    labels = subject.attribution.labels
+    resets = np.flatnonzero(labels.kind == StepKind.RESET)
+    looks = _looks(context, resets)
+    if len(resets) and not any(keys.any() for _, keys in looks):
         raise CannotRunError(
             "the resets tell no state", "transforms (record_dynamic_actor_state)"
         )
-    if len(resets) < 2:
-        return
     groups: dict[tuple[int, ...], list[list[int]]] = {}
-    for rows in alike.values():
-        envs = tuple(sorted({int(subject.attribution.labels.env[r]) for r in rows}))
-        # Resets of unknown owners begin alike: that is why the owners are unknown.
-        if len(envs) > 1 or (envs == (-1,) and len(rows) > 1):
-            groups.setdefault(envs, []).append(rows)
+    seen: set[int] = set()
+    for rows, keys in looks:
+        for alike in _alike(rows, keys):
+            envs = tuple(sorted({int(labels.env[r]) for r in alike}))
+            # Resets of unknown owners begin alike: that is why the owners are unknown.
+            if len(envs) < 2 and envs != (-1,):
+                continue
+            if not seen.issuperset(alike):
+                groups.setdefault(envs, []).append(alike)
+            seen.update(alike)
+    always = any(len(rows) > 1 and len(np.unique(keys)) == 1 for rows, keys in looks)
     for envs, starts in groups.items():
-        yield _finding(subject, envs, starts, len(alike) == 1)
+        yield _finding(subject, envs, starts, always)
+
+
+def _looks(context: Context, resets: Array) -> list[tuple[Array, Array]]:
+    """Ways to see how episodes begin: reset rows, and a number for what is seen there.
+
+    After the reset's own step by its state, or its digest; before the first control
+    step by digest, since somebody may have set the state in between; and by what the
+    reset gave back as observation.
+    """
+    window = context.labelled
+    if window is None:
+        return [(resets, state_keys(context.subject.recording, resets))]
+    steps = window.steps
+    inside = resets[resets < len(steps)]
+    after = steps.after[inside]
+    if not after.all():
+        after = state_keys(context.subject.recording, inside)
+    looks = [(inside, after)]
+    before = steps.previous()
+    first = np.flatnonzero((before >= 0) & ~steps.reset & steps.reset[before])
+    looks.append((before[first], steps.before[first]))
+    looks.append(_observed(window))
+    return looks
+
+
+def _observed(window: LabelledContext) -> tuple[Array, Array]:
+    table = window.transitions
+    at = np.flatnonzero((table.valid == 0) & (table.first_row >= 0))
+    at = at[table.first_row[at] < len(window.steps)]
+    at = at[window.steps.reset[table.first_row[at]]]
+    key = np.zeros(len(at), np.uint64)
+    width = 0
+    for track in window.fields("observation_after").values():
+        if not isinstance(track, Track) or not len(at):
+            continue
+        size = int(np.prod(track.shape, dtype=np.int64)) * track.dtype.itemsize
+        if size > WIDEST:
+            continue
+        width += size
+        values, valid = take(track, at)
+        key = np.where(valid, key * np.uint64(31) + row_keys(values), np.uint64(0))
+    if width < 8:  # a few values are soon equal
+        key[:] = 0
+    return table.first_row[at], key
+
+
+def _alike(rows: Array, keys: Array) -> Iterator[list[int]]:
+    """Yield the rows of each key that several have, ascending."""
+    known = keys != 0
+    rows, keys = rows[known], keys[known]
+    order = np.argsort(keys, kind="stable")
+    parts = np.split(rows[order], np.flatnonzero(np.diff(keys[order])) + 1)
+    for part in sorted((p for p in parts if len(p) > 1), key=lambda p: int(p[0])):
+        yield sorted(part.tolist())
 
 
 def _finding(

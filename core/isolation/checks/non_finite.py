@@ -1,4 +1,4 @@
-"""NaN or infinity in what a step wrote."""
+"""NaN or infinity in what a step wrote, and in transitions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.isolation.context import runs
-from isoscope.core.isolation.findings import Finding
-from isoscope.core.recording.tracks import Track
+from isoscope.core.isolation.findings import Finding, Taint
+from isoscope.core.isolation.finite import bad_rows
+from isoscope.core.isolation.finite_transitions import in_transitions
 from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
@@ -20,13 +21,30 @@ if TYPE_CHECKING:
 
 ID = "non-finite"
 SEVERITY: Severity = "error"
-ABOUT = "NaN or infinity in a recorded field"
+ABOUT = "NaN or infinity in a recorded field of a step or a transition"
 BLOCK = 65536  # rows looked at together
 LISTED_AT_MOST = 100
 
 
 def run(context: Context) -> Iterator[Finding]:
-    """Yield one finding an environment's episode that holds such values."""
+    """Yield one finding an environment's episode that holds such values.
+
+    The transitions of an episode whose native steps are told of already are not told
+    of again: they follow from these.
+    """
+    told: set[tuple[int, int]] = set()
+    for finding in _in_steps(context):
+        told.add((_number(finding.env), _number(finding.episode)))
+        yield finding
+    if context.labelled is not None:
+        yield from in_transitions(context.labelled, told)
+
+
+def _number(value: int | None) -> int:
+    return -1 if value is None else value
+
+
+def _in_steps(context: Context) -> Iterator[Finding]:
     subject = context.subject
     tracks = {name: t for name, t in subject.recording.scene.tracks.items()}
     tracks.update((f"{a.name}.{name}", t) for a, name, t in subject.tracks())
@@ -97,28 +115,5 @@ def _finding(
         ),
         evidence={"rows": len(rows), "fields": fields[:LISTED_AT_MOST]},
         tainted=tuple(runs(rows)),
+        taints=(Taint(env=env, native=(first, None)),),
     )
-
-
-def bad_rows(track: AnyTrack) -> Array:
-    """int64 [n]: the rows of a real-valued track that hold NaN or infinity."""
-    found: list[Array] = []
-    start, stop = track.first, track.first + len(track)
-    for low in range(start, stop, BLOCK):
-        high = min(low + BLOCK, stop)
-        if isinstance(track, Track):
-            window = track.read(low, high)
-            width = int(np.prod(track.shape, dtype=np.int64))
-            finite = np.isfinite(window.values).reshape(high - low, width).all(axis=1)
-            found.append(low + np.flatnonzero(window.valid & ~finite))
-        else:
-            ragged = track.read(low, high)
-            places = np.flatnonzero(~np.isfinite(ragged.values))
-            rows = np.searchsorted(ragged.offsets, places, side="right") - 1
-            found.append(low + np.unique(rows))
-    odd = [
-        row
-        for row, value in track.odd.items()
-        if value.dtype.kind in "fc" and not np.isfinite(value).all()
-    ]
-    return np.unique(np.concatenate([*found, np.array(odd, np.int64)]).astype(np.int64))

@@ -1,6 +1,7 @@
-"""Whose gravity each step was taken under, and whom a change of it reached.
+"""Under whose configuration each step was taken, and whom a change of it reached.
 
-Gravity is constant over *runs* of native steps. The environment that takes a run's
+A bare recording tells gravity of it; a labelled one a digest of all. Such a value is
+constant over *runs* of native steps. The environment that takes a run's
 first step is the suspect: it, or something just before its step, set the value. Another
 environment is reached if it then steps under a value that is not its own.
 
@@ -30,7 +31,7 @@ COMES_BACK = 3  # runs of one value
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of gravity, and whom it reached.
+    """A change of the value, and whom it reached.
 
     Attributes
     ----------
@@ -56,32 +57,53 @@ class Change:
 
 
 class Runs:
-    """Runs of one gravity, over the rows in which it is known.
+    """Runs of one value, over the rows of one scene in which it is known.
+
+    Parameters
+    ----------
+    rows
+        int64 [n]: native steps whose value is known, ascending.
+    known
+        [n] or [n, k]: the value in them.
+    env, reset
+        [n]: whose each is, and whether it is a reset's own.
 
     Attributes
     ----------
-    rows
-        int64 [n]: native steps whose gravity is known.
-    value, env, run
-        int64 [n]: a number for the gravity, the environment, the run.
+    rows, env, reset
+        As given.
+    value, run
+        int64 [n]: a number for the value, and the run.
     starts
         int64 [k]: index into `rows` of each run's first step.
+    changer
+        int64 [k]: who brought each run's value: its first step's environment, unless
+        somebody knows better and says so.
     """
 
-    def __init__(self, subject: Examined) -> None:
-        gravity = subject.recording.steps.gravity[: len(subject.attribution)]
-        labels = subject.attribution.labels
-        self.rows = np.flatnonzero(np.isfinite(gravity).all(axis=1))
-        known = gravity[self.rows]
+    def __init__(self, rows: Array, known: Array, env: Array, reset: Array) -> None:
+        self.rows = rows
+        known = known.reshape(len(rows), -1)
         cut = np.ones(len(known), np.bool_)
         cut[1:] = (known[1:] != known[:-1]).any(axis=1)
         self.starts = np.flatnonzero(cut)
         self.run = np.cumsum(cut) - 1
         # -0.0 and 0.0 are one value.
-        _, value = np.unique(known[self.starts] + 0.0, axis=0, return_inverse=True)
+        zero = np.zeros(1, known.dtype)
+        _, value = np.unique(known[self.starts] + zero, axis=0, return_inverse=True)
         self.value = value.reshape(-1).astype(np.int64)[self.run]
-        self.env = labels.env[self.rows].astype(np.int64)
-        self.reset = labels.kind[self.rows] == StepKind.RESET
+        self.env = env.astype(np.int64)
+        self.reset = reset
+        self.changer = self.env[self.starts]
+
+    @classmethod
+    def of_gravity(cls, subject: Examined) -> Runs:
+        """Runs of one gravity."""
+        gravity = subject.recording.steps.gravity[: len(subject.attribution)]
+        labels = subject.attribution.labels
+        rows = np.flatnonzero(np.isfinite(gravity).all(axis=1))
+        reset = labels.kind[rows] == StepKind.RESET
+        return cls(rows, gravity[rows], labels.env[rows], reset)
 
     def own_before(self) -> Array:
         """The value of each environment's step before; -1 where it had none."""
@@ -97,7 +119,8 @@ class Runs:
     def own_values(self, before: Array) -> set[tuple[int, int]]:
         """Pairs (environment, value): the values that are an environment's own."""
         own = self._began_under()
-        first = self.starts[self.env[self.starts] >= 0]
+        by_itself = self.changer == self.env[self.starts]
+        first = self.starts[by_itself & (self.changer >= 0)]
         pairs = np.stack([self.env[first], self.value[first]], axis=1)
         came = before[first] != self.value[first]
         many, counts = np.unique(pairs, axis=0, return_counts=True)
@@ -110,7 +133,7 @@ class Runs:
     def _began_under(self) -> set[tuple[int, int]]:
         """What each environment began under, or chose for its first step."""
         starts = np.zeros(len(self.rows), np.bool_)
-        starts[self.starts] = True
+        starts[self.starts[self.changer == self.env[self.starts]]] = True
         envs, first = np.unique(self.env, return_index=True)
         # One that appears under a value that somebody else had set began under that of
         # the recording.
@@ -140,7 +163,11 @@ class Runs:
 
 def changes(subject: Examined) -> list[Change]:
     """All changes of gravity that reached somebody, or whose reach is still open."""
-    runs = Runs(subject)
+    return changes_of(Runs.of_gravity(subject))
+
+
+def changes_of(runs: Runs) -> list[Change]:
+    """All changes that reached somebody, or whose reach is still open."""
     if len(runs.starts) < 2:
         return []
     reached = _reached(runs)
@@ -148,7 +175,7 @@ def changes(subject: Examined) -> list[Change]:
     ends = [*(runs.starts[1:] - 1).tolist(), len(runs.rows) - 1]
     for number in range(1, len(runs.starts)):
         start = int(runs.starts[number])
-        suspect = int(runs.env[start])
+        suspect = int(runs.changer[number])
         others = reached.get(number, ())
         only = (
             not others
@@ -172,7 +199,7 @@ def changes(subject: Examined) -> list[Change]:
 
 def _reached(runs: Runs) -> dict[int, list[tuple[int, int]]]:
     """By run: the environments that it reached, and their first native steps in it."""
-    starter = runs.env[runs.starts][runs.run]
+    starter = runs.changer[runs.run]
     before = runs.own_before()
     came = (before != runs.value) & (runs.env >= 0) & (runs.env != starter)
     came &= runs.run > 0

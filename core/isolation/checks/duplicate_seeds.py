@@ -1,0 +1,135 @@
+"""Environments that were given the same seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.registry import CannotRunError
+from isoscope.core.isolation.seeding import NEEDS, Seeded, seeded
+from isoscope.core.isolation.words import env_named, envs_named, place_text
+from isoscope.core.summary import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.core.isolation.context import Context
+    from isoscope.core.isolation.findings import Severity
+    from isoscope.core.isolation.labelled_context import LabelledContext
+
+ID = "duplicate-seeds"
+SEVERITY: Severity = "warning"
+ABOUT = "environments that draw the same random numbers since they got the same seed"
+LISTED_AT_MOST = 64
+REMEDY = (
+    "Give a list of seeds, one an environment, that are all different; never add small "
+    "numbers to seeds at two places."
+)
+
+
+def run(context: Context) -> Iterator[Finding]:
+    """Yield one finding for double expansion, else one a seed that is given twice."""
+    window = context.tells(NEEDS)
+    given = seeded(window)
+    if not given and window.environments:
+        raise CannotRunError("no seed is told", NEEDS)
+    first: dict[int, Seeded] = {}
+    for one in given:
+        first.setdefault(one.env, one)
+    double = _double(window, first)
+    if double is not None:
+        yield double
+        return
+    groups: dict[Any, list[Seeded]] = {}
+    for one in given:
+        groups.setdefault(_key(one.seed), []).append(one)
+    for group in groups.values():
+        envs = list(dict.fromkeys(one.env for one in group))
+        if len(envs) > 1:
+            again = next(one for one in group if one.env != group[0].env)
+            yield _finding(group[0], again, envs)
+
+
+def _key(seed: Any) -> Any:
+    return tuple(seed) if isinstance(seed, list) else seed
+
+
+def _double(window: LabelledContext, first: dict[int, Seeded]) -> Finding | None:
+    """Find seeds s + p + j for environment j of process p, several of both."""
+    per = window.identity.environments_per_process
+    envs = sorted(first)
+    seeds = [first[env].seed for env in envs]
+    count = len(envs)
+    whole = all(isinstance(seed, int) for seed in seeds)
+    if envs != list(range(count)) or not whole or len(set(seeds)) == count:
+        return None
+    for k in [per] if per else range(2, count):
+        if count % k or not 1 < k < count:
+            continue
+        base = seeds[0]
+        if seeds == [base + g // k + g % k for g in range(count)]:
+            return _expanded(first, seeds, count // k, k)
+    return None
+
+
+def _expanded(
+    first: dict[int, Seeded], seeds: list[int], processes: int, per: int
+) -> Finding:
+    count = processes * per
+    distinct = len(set(seeds))
+    again = next(env for env in range(count) if seeds.index(seeds[env]) != env)
+    headline = f"{distinct} different seeds for {count} environments"
+    return Finding(
+        id=ID,
+        severity=SEVERITY,
+        env=again,
+        other_env=seeds.index(seeds[again]),
+        episode=first[again].episode if first[again].episode >= 0 else None,
+        control_step=0,
+        native=_native(first[again]),
+        field="seed",
+        value=seeds[:LISTED_AT_MOST],
+        expected=list(range(seeds[0], seeds[0] + min(count, LISTED_AT_MOST))),
+        headline=headline,
+        message=(
+            f"{headline}: the seed was expanded twice, once over {processes} processes "
+            f"and once over the {per} environments of each, which gives W+K-1 = "
+            f"{processes}+{per}-1 seeds instead of W·K = {count}"
+        ),
+        remedy=REMEDY,
+        evidence={
+            "distinct": distinct,
+            "environments": count,
+            "processes": processes,
+            "environments_per_process": per,
+            "double_expansion": True,
+        },
+    )
+
+
+def _finding(one: Seeded, again: Seeded, envs: list[int]) -> Finding:
+    place = place_text(again.episode if again.episode >= 0 else None, 0)
+    where = f" at {place}" if place else ""
+    headline = f"{env_named(again.env)} got the seed of {env_named(one.env)}{where}"
+    others = "" if len(envs) < 3 else f"; so did {counted(len(envs) - 2, 'more')}"
+    begin = f"which had it at episode {one.episode}" if one.episode > 0 else "too"
+    return Finding(
+        id=ID,
+        severity=SEVERITY,
+        env=again.env,
+        other_env=one.env,
+        episode=again.episode if again.episode >= 0 else None,
+        control_step=0,
+        native=_native(again),
+        field="seed",
+        value=again.seed,
+        headline=headline,
+        message=f"{headline}: {again.seed}, {begin}{others}",
+        remedy=REMEDY,
+        evidence={"environments": envs[:LISTED_AT_MOST], "who": envs_named(envs)},
+        transition=again.transition if again.transition >= 0 else None,
+    )
+
+
+def _native(one: Seeded) -> tuple[int, int] | None:
+    return (one.row, one.row) if one.row >= 0 else None

@@ -1,0 +1,151 @@
+"""Observations and frames that two environments share to the last bit.
+
+Where two environments of one scene are in different states, and what one of them sees
+is just what the other one saw last, it was read from the other one's state.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from isoscope.core.isolation.labelled_tables import digest_keys
+from isoscope.core.isolation.row_keys import row_keys
+from isoscope.core.recording.tracks import Track
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.core.isolation.following import Joined
+    from isoscope.core.isolation.labelled_context import LabelledContext
+    from isoscope.core.recording.tracks import Array
+
+# Of more than this the environments are too much alike to tell anything.
+MOST = 0.05
+MOST_WIDE = 4096  # bytes of an observation that are looked at
+
+
+class Same(NamedTuple):
+    """What one environment saw that another one had seen.
+
+    Attributes
+    ----------
+    row, other_row
+        The native steps that led there.
+    """
+
+    what: str
+    env: int
+    other: int
+    row: int
+    other_row: int
+    episode: int | None
+    control_step: int | None
+    transition: int | None
+
+
+def same_observations(window: LabelledContext, joined: Joined) -> Iterator[Same]:
+    """Yield transitions whose observation is the last one of another environment."""
+    table = window.transitions
+    took = np.flatnonzero((table.last_row >= 0) & (table.valid != 0))
+    if not len(took):
+        return
+    key = np.zeros(len(took), np.uint64)
+    width = 0
+    for track in window.fields("observation_after").values():
+        if not isinstance(track, Track):
+            continue
+        size = int(np.prod(track.shape, dtype=np.int64)) * track.dtype.itemsize
+        if size > MOST_WIDE:
+            continue
+        read = track.read(table.first, table.stop)
+        width += size
+        key = key * np.uint64(31) + row_keys(read.values[took])
+        key[~read.valid[took]] = 0
+    if width < 8:  # a few values are soon equal
+        return
+    rows = table.last_row[took]
+    for i, j in _pairs(key, table.env[took], rows, joined):
+        at = int(took[i])
+        yield Same(
+            "observation",
+            int(table.env[at]),
+            int(table.env[took[j]]),
+            int(rows[i]),
+            int(rows[j]),
+            _known(table.episode, at),
+            _known(table.control_step, at),
+            table.first + at,
+        )
+
+
+def same_frames(window: LabelledContext, joined: Joined) -> Iterator[Same]:
+    """Yield samples of streams that are the last one of another environment."""
+    labelled = window.labelled
+    if not labelled.count("streams"):
+        return
+    digest = digest_keys(labelled.column("streams", "digest"))
+    name = labelled.column("streams", "name")
+    env, row = labelled.column("streams", "env"), labelled.column("streams", "row")
+    for number in np.unique(name).tolist():
+        mine = np.flatnonzero((name == number) & (row >= 0) & (env >= 0))
+        pairs = _pairs(digest[mine], env[mine], row[mine], joined)
+        for i, j in pairs:
+            yield Same(
+                labelled.text(number) or "stream",
+                int(env[mine[i]]),
+                int(env[mine[j]]),
+                _own_row(joined, int(env[mine[i]]), int(row[mine[i]])),
+                int(row[mine[j]]),
+                None,
+                None,
+                None,
+            )
+
+
+def _own_row(joined: Joined, env: int, row: int) -> int:
+    """An environment's last native step up to this one."""
+    at = joined.last_of(env, row + 1)
+    return int(joined.row[at]) if at >= 0 else row
+
+
+def _pairs(
+    key: Array, env: Array, row: Array, joined: Joined
+) -> Iterator[tuple[int, int]]:
+    """Yield (i, j): i has the value that j, another's last one before it, had."""
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
+    again = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] != 0)) + 1
+    if not len(again) or len(again) > max(MOST * len(key), 16):
+        return
+    for k in again.tolist():
+        i = int(order[k])
+        low = int(np.searchsorted(ordered, ordered[k]))
+        for j in order[low:k][::-1].tolist():
+            if env[j] == env[i]:
+                break
+            if _is_last(env, i, j) and _states_differ(
+                joined, int(env[i]), int(env[j]), int(row[i])
+            ):
+                yield i, j
+                break
+
+
+def _is_last(env: Array, i: int, j: int) -> bool:
+    """Whether `j` is its environment's last value before `i`."""
+    return not bool((env[j + 1 : i] == env[j]).any())
+
+
+def _states_differ(joined: Joined, env: int, other: int, row: int) -> bool:
+    """Whether two environments of one scene were in different states up to there."""
+    mine, theirs = joined.last_of(env, row + 1), joined.last_of(other, row + 1)
+    if mine < 0 or theirs < 0 or joined["scene"][mine] != joined["scene"][theirs]:
+        return False
+    a, b = joined["after"][mine], joined["after"][theirs]
+    return bool(a != b) if a and b else True
+
+
+def _known(column: Array, index: int) -> int | None:
+    value = int(column[index])
+    return value if value >= 0 else None
