@@ -199,7 +199,8 @@ def differentiable_step(
     Returns
     -------
     outcome
-        As the integrator's own step gives it, bit for bit.
+        As the integrator's own step gives it, bit for bit. A step that would be halved
+        has not converged here: it is solved as a whole or not at all.
     switched
         Bool [W]: where contact switched while the step was solved; None where nothing
         is solved.

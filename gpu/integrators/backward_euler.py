@@ -13,6 +13,7 @@ import torch
 
 from isoscope.gpu.errors import ParameterError
 from isoscope.gpu.integrators.base import StepOutcome
+from isoscope.gpu.integrators.halving import solved_by_halves
 from isoscope.gpu.integrators.linearised import BackwardEulerResidual
 from isoscope.gpu.integrators.newton import NewtonOptions, newton
 from isoscope.gpu.integrators.tree_blocks import TreeBlocks
@@ -43,7 +44,9 @@ class BackwardEulerSettings:
         rad/s, may be missing (`newton.row_sizes`). What rounding of the positions
         leaves open is added.
     max_iterations
-        A world that is not done by then is stopped.
+        Where a world is not done by then, its step is halved (`halving`).
+    max_halvings
+        How often; a world that is not done then is stopped.
     check_every
         After how many iterations to ask whether all worlds are done; 0: after each on a
         CPU, after four elsewhere. Changes no bit.
@@ -56,7 +59,8 @@ class BackwardEulerSettings:
 
     tolerance_float64: float = 1e-9
     tolerance_float32: float = 2e-5
-    max_iterations: int = 50
+    max_iterations: int = 32
+    max_halvings: int = 5
     check_every: int = 0
 
     def __post_init__(self) -> None:
@@ -66,10 +70,10 @@ class BackwardEulerSettings:
                     f"setting integrator.{name}: {getattr(self, name)} was given; it "
                     "must be between 0 and 1"
                 )
-        if self.max_iterations < 1 or self.check_every < 0:
+        if self.max_iterations < 1 or min(self.check_every, self.max_halvings) < 0:
             raise ParameterError(
-                "setting the integrator: max_iterations must be 1 or more, and "
-                "check_every 0 or more"
+                "setting the integrator: max_iterations must be 1 or more, "
+                "max_halvings and check_every 0 or more"
             )
 
     def options(self, like: Tensor) -> NewtonOptions:
@@ -130,10 +134,15 @@ class BackwardEuler:
         The report of contacts is that of the step's end. Takes no part in autograd:
         `gpu.gradients` differentiates such steps.
         """
-        return self.solve(self.equations(q, v, h, control, parameters))
+        return solved_by_halves(
+            self.solve,
+            self.equations(q, v, h, control, parameters),
+            self.settings.max_halvings,
+            self.ledger,
+        )
 
     def solve(self, equations: BackwardEulerResidual) -> StepOutcome:
-        """Solve a step's equations, and go where the speed found leads."""
+        """Solve a step's equations as a whole, and go where the speed found leads."""
         q, v, h = equations.q, equations.v, equations.h
         with torch.no_grad():
             if not len(v):

@@ -57,6 +57,29 @@ class BackwardEulerResidual:
         self.control = control
         self.parameters = parameters
 
+    def part(self, index: Tensor, h: float) -> BackwardEulerResidual:
+        """Return those of the worlds with these numbers, for a step of h seconds."""
+
+        def chosen(tensor: Tensor | None) -> Tensor | None:
+            if tensor is None:
+                return None
+            return tensor.index_select(tensor.dim() - 1, index)
+
+        control = self.control
+        return BackwardEulerResidual(
+            self.dynamics,
+            self.contacts,
+            self.q.index_select(1, index),
+            self.v.index_select(1, index),
+            h,
+            type(control)(
+                chosen(control.targets),
+                chosen(control.forces),
+                chosen(control.wrenches),
+            ),
+            chosen_worlds(self.parameters, index),
+        )
+
     def value(self, x: Tensor) -> tuple[Tensor, ContactForces | None]:
         """Compute r [nv, W] [N or N·m] and the report of contacts.
 
