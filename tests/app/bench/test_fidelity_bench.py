@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 import torch
 
 from isoscope.app.bench import fidelity_bench, fidelity_contact, fidelity_mujoco
+from isoscope.app.main import main
 from isoscope.core.errors import ReadError, UsageError
 
 if TYPE_CHECKING:
@@ -71,3 +73,16 @@ def test_errors_of_contact_shrink_with_the_step() -> None:
         coarse, fine = figures[name]
         assert fine < 0.8 * coarse
     assert figures["resting_depth"] < 1e-9
+
+
+def test_the_command_prints_the_figures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        fidelity_bench, "run", lambda: {"runs": 1, "max_abs_error": 0.0016}
+    )
+    assert main(["bench", "fidelity", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["name"], said["max_abs_error"]) == ("fidelity", 0.0016)
+    assert main(["bench", "fidelity"]) == 0
+    assert "max_abs_error" in capsys.readouterr().out
