@@ -1,0 +1,1 @@
+"""Transitions out of recordings: of episodes, by the rule of whoever recorded them."""
