@@ -27,6 +27,7 @@ from isoscope.app.commands import (
     dump,
     info,
     launch,
+    record,
     repair,
 )
 from isoscope.core.errors import IsoscopeError, one_line
@@ -80,6 +81,7 @@ cli.command("compare")(compare.compare)
 cli.add_typer(bench.cli, name="bench")
 cli.command("collect")(collect.collect)
 cli.command("demo")(demo.demo)
+cli.command("record")(record.record)
 cli.command("repair")(repair.repair)
 cli.command("doctor")(doctor.doctor)
 
