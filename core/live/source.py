@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -13,6 +14,7 @@ from isoscope.core.errors import CancelledError, IsoscopeError, ReadError
 from isoscope.core.live.client import Client
 from isoscope.core.live.mirror import Mirror
 from isoscope.core.recording.labelled.reader import LabelledSource
+from isoscope.core.recording.spill import Spill
 from isoscope.core.tap import messages as m
 from isoscope.core.tap import process
 from isoscope.core.tap.merge import PacketError
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from isoscope.core.tap.packet import Packet
     from isoscope.core.tap.runtime import Run
 
+MEMORY_BYTES = 128 << 20
 ANSWER_S = 10.0  # a run has to answer, when it is joined
 POLL_S = 0.02
 REFRESH_S = 0.05  # 20 times a second
@@ -60,9 +63,10 @@ class LiveSource:
         As found by `isoscope.core.live.discovery`.
     keep
         Where the mirror is to be kept; by default it is temporary.
-    cache_bytes
-        What may be cached of what was read; the oldest is dropped, and read again from
-        the file when it is looked at.
+    memory_bytes
+        What may be kept in memory of what was read: half for values, of which the
+        oldest are dropped and read again from the file when they are looked at, half
+        for the columns of the steps, which lie in files beyond it.
 
     Raises
     ------
@@ -78,7 +82,7 @@ class LiveSource:
         *,
         keep: Path | None = None,
         overwrite: bool = False,
-        cache_bytes: int | None = None,
+        memory_bytes: int = MEMORY_BYTES,
     ) -> None:
         self.run = run
         self.told: dict[str, Any] = {}
@@ -94,8 +98,8 @@ class LiveSource:
         except BaseException:
             self._client.close()
             raise
-        if cache_bytes is not None:
-            self._reader.store.cache_bytes = cache_bytes
+        self._reader.store.cache_bytes = memory_bytes // 2
+        self._reader.spill_to(Spill(tempfile.gettempdir(), memory_bytes // 2))
         self._here = self.welcome.host == process.host()
         self._indexing = threading.Lock()
 

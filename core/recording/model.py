@@ -106,6 +106,11 @@ class StepTable:
         # Last, so that a reader who takes the length sees every column filled.
         self._length = 0
 
+    @property
+    def tracks(self) -> tuple[Track, ...]:
+        """The columns as tracks."""
+        return self._event, self._time, self._h, self._gravity, self._scene_time
+
     def append(
         self,
         event: Array,

@@ -22,6 +22,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from isoscope.core.recording.spill import Spill
+
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 BoolArray: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Int64Array: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
@@ -149,6 +151,7 @@ class Track:
     """
 
     ragged = False
+    spill: Spill | None = None  # where it grows; by default in memory
 
     def __init__(
         self,
@@ -226,12 +229,18 @@ class Track:
         if rows <= len(self._values):
             return
         capacity = max(rows, 2 * len(self._values))
-        values = np.empty((capacity, *self._shape), self._dtype)
+        values, valid = self._room(capacity)
         values[: self._length] = self._values[: self._length]
-        valid = np.zeros(capacity, np.bool_)
         valid[: self._length] = self._valid[: self._length]
         # Readers hold views of the old arrays, which stay right.
         self._values, self._valid = values, valid
+
+    def _room(self, capacity: int) -> tuple[Array, BoolArray]:
+        shape = (capacity, *self._shape)
+        if self.spill is None:
+            return np.empty(shape, self._dtype), np.zeros(capacity, np.bool_)
+        valid = self.spill.empty((capacity,), np.dtype(np.bool_))
+        return self.spill.empty(shape, self._dtype), valid
 
     def append(self, values: Array, valid: BoolArray | None = None) -> None:
         """Append rows: values [n, *shape] of this dtype, valid [n] (all by default)."""

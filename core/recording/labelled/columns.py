@@ -47,6 +47,11 @@ class Rows:
         """int64 [n]: ascending; one that repeats belongs to a misplaced row."""
         return self._numbers.values
 
+    @property
+    def column(self) -> Track:
+        """The numbers as a track."""
+        return self._numbers
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:

@@ -24,7 +24,7 @@ from isoscope.core.recording.labelled.columns import (
 if TYPE_CHECKING:
     from isoscope.core.recording.labelled.store import Store
     from isoscope.core.recording.labelled.tables import Column
-    from isoscope.core.recording.tracks import AnyTrack, Array
+    from isoscope.core.recording.tracks import AnyTrack, Array, Track
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
@@ -182,6 +182,11 @@ class LabelledRecording:
         self._tracks.append((over, track))
 
     # -- what there is --
+
+    @property
+    def row_numbers(self) -> list[Track]:
+        """What grows with the rows of frames: the numbers that they go with."""
+        return [rows.column for rows in self._rows]
 
     @property
     def attributes(self) -> dict[str, str]:

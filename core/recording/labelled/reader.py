@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.labelled.labelled import Actor as Told
     from isoscope.core.recording.labelled.labelled import Key
     from isoscope.core.recording.source import Cancel, Progress
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import AnyTrack, Array
 
 FORMAT = FORMAT_NAME
@@ -88,6 +89,7 @@ class LabelledSource:
         self._label_tracks = {n: Track(np.dtype(np.int32), ()) for n in _LABELS[:4]}
         self._kind = Track(np.dtype(np.int8), ())
         self._wall = Track(np.dtype(np.float64), ())
+        self._spill: Spill | None = None
         self._shown: set[Key] = set()
         self._told = 0
         self._closed = False
@@ -167,12 +169,29 @@ class LabelledSource:
             self._take_rows(start, min(start + BLOCK, total))
         self.recording.expected_steps = total
         self._conclude()
+        if self._spill is not None:
+            self._spread()
+            self._spill.trim()
         return True
 
     def close(self) -> None:
         """Let go of the file. What is read later opens it again for that."""
         self._closed = True
         self.store.close()
+
+    def spill_to(self, spill: Spill) -> None:
+        """Let the columns that grow with the rows do so there; those in use stay."""
+        self._spill = spill
+        self._spread()
+
+    def _spread(self) -> None:
+        """Also those that have turned up since."""
+        scene = self.recording.scene.tracks.values()
+        plain = [t for t in scene if type(t) is Track]
+        labels = [*self._label_tracks.values(), self._kind, self._wall]
+        steps = self.recording.steps.tracks
+        for track in (*steps, *labels, *plain, *self.labelled.row_numbers):
+            track.spill = self._spill
 
     # -- filling the recording --
 

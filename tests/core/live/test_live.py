@@ -75,6 +75,16 @@ def hub() -> Any:
     return session.outlet
 
 
+def peer() -> Any:
+    """The only window that wants data, as its hub sees it."""
+
+    def only() -> list[Any]:
+        return [w for w in list(hub()._guests._windows.values()) if w.data]
+
+    (found,) = until(only)
+    return found
+
+
 def merged() -> int:
     count: int = hub()._stream.target.length("native")
     return count
@@ -225,23 +235,30 @@ def test_a_run_that_raises_says_why(windows: list[Window]) -> None:
 def test_what_a_slow_window_misses_is_told() -> None:
     env = tap.attach(FakeEnv())
     client = Client(discovery.find())
-    until(lambda: client.poll(0.01) and client.welcome)
-    (window,) = until(lambda: list(hub()._guests._windows.values()))
+    came: list[tuple[Any, Any]] = []
+
+    def packets() -> list[Any]:
+        came.extend(client.poll(0.05))
+        return [message for message, packet in came if packet is not None]
+
+    until(lambda: packets() and client.welcome)
+    window = peer()
+    client.credit(1)
+    until(lambda: window.waits_for == 0)
     window.limit_bytes = 1000
     for _ in range(20):
         before = merged()
         run(env, 10)
         until(lambda b=before: merged() > b)  # type: ignore[misc]
     until(lambda: merged() == 400)
-    assert window.total_missed > 0
-    packets = [(d, p) for d, p in until(lambda: client.poll(0.1)) if p is not None]
-    client.credit(packets[-1][0].sequence)  # type: ignore[attr-defined]
+    until(lambda: window.total_missed > 0)
+    until(lambda: len(packets()) == window.sequence)
+    seen = window.sequence
+    client.credit(seen)
     until(lambda: window.waits_for == 0)
     run(env, 10)
-    message, _packet = until(
-        lambda: [(d, p) for d, p in client.poll(0.1) if p is not None]
-    )[0]
-    assert message.missed > 0
+    until(lambda: len(packets()) > seen)
+    assert packets()[seen].missed > 0
     client.close()
 
 
@@ -250,21 +267,21 @@ def test_a_window_that_missed_something_goes_on(
 ) -> None:
     env = tap.attach(FakeEnv())
     windows.append(window := Window(keep=tmp_path / "kept.isoscope.h5"))
-    (peer,) = until(lambda: list(hub()._guests._windows.values()))
+    told = peer()
     run(env, 10)
     until(lambda: window.rows == 20)
-    peer._flying.append((1 << 40, 1 << 40))  # as if it had taken nothing
-    peer._flying_bytes += 1 << 40
+    told._flying.append((1 << 40, 1 << 40))  # as if it had taken nothing
+    told._flying_bytes += 1 << 40
     run(tap.attach(FakeEnv()), 10)
     until(lambda: merged() == 40)
-    until(lambda: peer.total_missed > 0)
-    peer._flying_bytes -= peer._flying.pop()[1]
+    until(lambda: told.total_missed > 0)
+    told._flying_bytes -= told._flying.pop()[1]
     run(env, 10)
     until(lambda: window.rows == 40)
     tap.detach()
     window.wait()
-    assert window.source.missed == peer.total_missed
-    assert window.source.dropped == {"records": peer.total_missed}
+    assert window.source.missed == told.total_missed
+    assert window.source.dropped == {"records": told.total_missed}
     assert len(window.source.recording.actors) == 2
     envs = window.source.reader.labelled.column("native", "env")
     assert set(envs.tolist()) == {0}
@@ -272,7 +289,7 @@ def test_a_window_that_missed_something_goes_on(
 
 def test_what_is_cached_is_bounded_and_read_again(windows: list[Window]) -> None:
     env = tap.attach(FakeEnv())
-    windows.append(window := Window(cache_bytes=10_000))
+    windows.append(window := Window(memory_bytes=20_000))
     until(lambda: hub()._guests.looking)
     for _ in range(4):
         run(env, 1000)
@@ -285,6 +302,12 @@ def test_what_is_cached_is_bounded_and_read_again(windows: list[Window]) -> None
         # The last block that was read may be larger by itself.
         assert store._cached <= 10_000 or len(store._cache) == 1
     assert track.read(0, 2).values.tolist() == [[0, 1, 0], [0, 1, 1]]
+    spill = window.source.reader._spill
+    assert spill is not None
+    assert spill.mapped_bytes > 100_000
+    steps = window.source.recording.steps
+    np.testing.assert_array_equal(steps.event, np.arange(8000))
+    np.testing.assert_allclose(np.diff(steps.time_s), 0.01)
 
 
 def test_commands_are_answered(windows: list[Window]) -> None:
