@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from psygnal import Signal
 
 from isoscope.app.events import new_marks
-from isoscope.app.following import Following, LiveRun
+from isoscope.app.following import Following, live_run
 from isoscope.core.errors import CancelledError
 from isoscope.widgets.document import Document, Phase
 
@@ -139,8 +139,8 @@ class Attaching:
 
     def _ask(self, document: Document, what: str, arguments: dict[str, Any]) -> None:
         """Ask something of a run; what it refuses is told."""
-        source, job = document.source, self._jobs.get(document)
-        if not isinstance(source, LiveRun) or job is None:
+        source, job = live_run(document.source), self._jobs.get(document)
+        if source is None or job is None:
             return
 
         def answered(ok: bool, message: str) -> None:
@@ -181,7 +181,7 @@ class Attaching:
             job.drop()
         self._marked.pop(document, None)
         source = document.source
-        if not isinstance(source, LiveRun):
+        if live_run(source) is None:
             return
 
         def failed(error: BaseException) -> None:
@@ -194,5 +194,5 @@ class Attaching:
     def shut_down(self) -> None:
         """Close every run that is shown, once no thread follows it any more."""
         for document in self.session.documents:
-            if isinstance(document.source, LiveRun):
+            if live_run(document.source) is not None:
                 document.source.close()

@@ -62,6 +62,15 @@ def check_display() -> None:
         )
 
 
+def has_display() -> bool:
+    """Whether Qt can open a window here."""
+    try:
+        check_display()
+    except DisplayError:
+        return False
+    return True
+
+
 def missing_x11_packages() -> list[str]:
     """Debian packages of the libraries that Qt's X11 platform lacks here."""
     return [package for name, package in X11_LIBRARIES.items() if not _loads(name)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast
 
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.following.feed import Feed
@@ -28,7 +28,6 @@ WAITING = 2  # news that the GUI thread may owe
 PATIENCE_S = 30.0  # for it to take the last ones
 
 
-@runtime_checkable
 class LiveRun(Protocol):
     """A source that follows a run; `isoscope.core.live.source.LiveSource` is one."""
 
@@ -63,6 +62,11 @@ class LiveRun(Protocol):
     ) -> None:
         """Ask something of the run."""
         ...
+
+
+def live_run(source: object) -> LiveRun | None:
+    """The source as a run that can be followed; None for a file's."""
+    return cast("LiveRun", source) if hasattr(source, "control") else None
 
 
 class Following:
@@ -108,8 +112,8 @@ class Following:
     def look(self) -> None:
         """Post how the run stands, if that is new."""
         self._looked = time.monotonic()
-        source = self.document.source
-        if not isinstance(source, LiveRun):
+        source = live_run(self.document.source)
+        if source is None:
             return
         state = self._standing(source)
         if state != self._state:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.isolation.places import row_of
 from isoscope.core.positions import (
+    ChunkPosition,
     ControlPosition,
     EventPosition,
     FindingPosition,
@@ -15,6 +16,7 @@ from isoscope.core.positions import (
     parse_position,
     resolve_position,
 )
+from isoscope.core.positions.chunks import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +80,8 @@ class Going:
                 self.session.say("error", str(error))
             return
         del self._wanted[document]
+        if isinstance(position, ChunkPosition):
+            document.set_chunk(key_of(position))
         if found.said:
             self.session.say("note", found.said)
         document.cursor = found.row
@@ -93,6 +97,9 @@ class Going:
         """Whether a position can be looked up before all is indexed and analysed."""
         if isinstance(position, NativePosition | EventPosition):
             return len(document.source.recording) > 0
+        if isinstance(position, ChunkPosition):
+            told = document.told
+            return told is not None and told.chunks.find(key_of(position)) is not None
         # The nearest time, say, may lie in rows that aren't there yet.
         if isinstance(position, TimePosition) and position.clock == "recording":
             return not self._grows(document)
@@ -122,8 +129,9 @@ def resolve(document: Document, position: Position) -> Resolution:
         If there is no such row, or nothing that tells.
     """
     analysis = document.analysis
+    chunks = None if document.told is None else document.told.chunks
     if analysis is None:
-        return resolve_position(document.recording, position)
+        return resolve_position(document.recording, position, chunks=chunks)
     times: Times = {
         "scene": analysis.attribution.scene_time_s,
         "control": analysis.control_s,
@@ -141,4 +149,5 @@ def resolve(document: Document, position: Position) -> Resolution:
         times=times,
         findings=rows,
         shown=shown,
+        chunks=chunks,
     )

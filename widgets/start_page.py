@@ -61,6 +61,7 @@ class StartPage(QWidget):
     """What to do first; every button on it works."""
 
     open_asked = Signal()
+    attach_asked = Signal()
     shipped_asked = Signal()
     back_asked = Signal()
     recent_asked = Signal(str)
@@ -75,6 +76,11 @@ class StartPage(QWidget):
         self.open_button = QPushButton("Open a recording…")
         self.open_button.setObjectName("primary")
         self.open_button.clicked.connect(self.open_asked)
+        self.attach_button = QPushButton("Attach to a run…")
+        self.attach_button.setToolTip(
+            "Watch a training run that goes on (Ctrl+Shift+O)"
+        )
+        self.attach_button.clicked.connect(self.attach_asked)
         self.shipped_button = QPushButton("Open the shipped recording")
         self.shipped_button.setToolTip(
             "Two CartPole environments in one scene, and one restore that was missed"
@@ -84,7 +90,7 @@ class StartPage(QWidget):
         self.back_button.clicked.connect(self.back_asked)
         buttons = QHBoxLayout()
         buttons.setSpacing(10)
-        for button in (self.open_button, self.shipped_button):
+        for button in (self.open_button, self.attach_button, self.shipped_button):
             buttons.addWidget(button)
         buttons.addStretch()
         buttons.addWidget(self.back_button)
@@ -97,7 +103,10 @@ class StartPage(QWidget):
         self.rows: list[RecentRow] = []
         self._recent = QVBoxLayout()
         self._recent.setSpacing(2)
-        foot = QLabel(f"Version {version} · reads HDF5 recordings of SuperDex scenes")
+        foot = QLabel(
+            f"Version {version} · reads HDF5 recordings of SuperDex scenes and "
+            "labelled recordings"
+        )
         foot.setObjectName("dim")
         column = QVBoxLayout()
         column.setSpacing(0)

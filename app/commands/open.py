@@ -33,6 +33,7 @@ def open_window(
     theme: str | None = None,
     screenshot: Path | None = None,
     size: str | None = None,
+    attach: tuple[str, str, str] | None = None,
 ) -> int:
     """Open the window and stay until it is closed; returns the exit status.
 
@@ -50,6 +51,8 @@ def open_window(
         is closed again. An existing file is replaced.
     size
         Of the window: ``"1600x1000"``.
+    attach
+        Address, token and key of a run to watch, instead of files.
 
     Raises
     ------
@@ -66,7 +69,7 @@ def open_window(
     choice = _theme(theme)
     _check_layout(layout)
     check_display()
-    return _run(files, seek or "", layout, choice, screenshot, pixels)
+    return _run(files, seek or "", layout, choice, screenshot, pixels, attach)
 
 
 def parse_size(text: str) -> tuple[int, int]:
@@ -111,6 +114,7 @@ def _run(
     theme: ThemeChoice | None,
     screenshot: Path | None,
     size: tuple[int, int] | None,
+    attach: tuple[str, str, str] | None = None,
 ) -> int:
     from isoscope import resources
     from isoscope.app.crashes import CrashNet
@@ -143,7 +147,10 @@ def _run(
             window.set_layout(layout)
         if size is not None:
             window.resize(*size)
-        window.open_files(list(files) or [resources.shipped_recording()], at=seek)
+        if attach is not None:
+            window.attach.join(*attach)
+        else:
+            window.open_files(list(files) or [resources.shipped_recording()], at=seek)
         with _interruptible(window):
             if screenshot is None:
                 window.show()

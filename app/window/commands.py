@@ -48,6 +48,7 @@ class Commands:
         window, clock = self.window, self.clock
         return {
             "file.open": self.open,
+            "file.attach": window.attach.open,
             "file.shipped": lambda: window.open_files([resources.shipped_recording()]),
             "file.start": window.toggle_start,
             "link.copy": self.copy_link,

@@ -11,6 +11,7 @@ from isoscope.app.window.docks import DockArea
 from isoscope.app.window.dropping import DropVeil
 from isoscope.app.window.header import Header
 from isoscope.core.version import isoscope_version
+from isoscope.widgets.attach_card import AttachCard
 from isoscope.widgets.bookmark_card import BookmarkCard
 from isoscope.widgets.keys_page import KeysPage
 from isoscope.widgets.message_bar import MessageBar
@@ -47,6 +48,7 @@ class Frame(QWidget):
         self.palette_card = Palette(self, tokens)
         self.keys_page = KeysPage(self, f"Isoscope {isoscope_version()}")
         self.bookmark_card = BookmarkCard(self)
+        self.attach_card = AttachCard(self)
         self.veil = DropVeil(self)
         self.apply_theme(tokens)
 

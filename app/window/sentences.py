@@ -22,10 +22,10 @@ PROBLEMS, CANCEL, RELOAD = "problems", "cancel", "reload"
 SHOW, FINDINGS, ANALYSE = "show", "findings", "analyse"
 
 
-def opening(paths: list[Path]) -> Sentence:
-    """While the first look at files is being taken and nothing else is open."""
-    names = ", ".join(path.name for path in paths)
-    return Sentence((f"Opening {names} …",))
+def opening(paths: list[Path], joining: list[str]) -> Sentence:
+    """While files are looked at, or runs joined, and nothing else is open."""
+    names = ", ".join([*(path.name for path in paths), *joining])
+    return Sentence((f"{'Opening' if paths else 'Joining'} {names} …",))
 
 
 def sentence_of(document: Document, several: bool = False) -> Sentence:
@@ -48,11 +48,18 @@ def sentence_of(document: Document, several: bool = False) -> Sentence:
         )
     if phase in (Phase.OPENING, Phase.INDEXING):
         return _indexing(document, name)
+    if phase is Phase.LIVE:
+        return _live(document, name)
     parts: list[str | Part] = [*name, *_said(document)]
+    parts += _ended(document)
     buttons: list[tuple[str, str]] = []
     tone = _tone(document)
+    if document.live is not None and document.live.state == "died":
+        tone = "error"
     errors, others = problem_counts(document.recording)
-    if phase is Phase.STOPPED:
+    if phase is Phase.STOPPED and document.live is not None:
+        parts.append(" It is no longer watched.")
+    elif phase is Phase.STOPPED:
         tone = _worse(tone, "warning")
         done, total = document.progress
         parts.append((f" Stopped after {done:,} of {counted(total, 'event')}.", True))
@@ -74,6 +81,54 @@ def sentence_of(document: Document, several: bool = False) -> Sentence:
         parts.append((f" The analysis {ended}.", True))
         buttons.append((ANALYSE, "Analyse"))
     return Sentence(tuple(parts), tone, tuple(buttons), progress)
+
+
+def _live(document: Document, name: tuple[str | Part, ...]) -> Sentence:
+    """While a run is watched."""
+    live = document.live
+    said = "Joining the run." if live is None else LIVE[live.state]
+    envs = () if document.analysis is None else document.analysis.environments
+    told = document.told
+    parts: list[str | Part] = [*name, said]
+    counts = [counted(document.rows, "native step")]
+    if envs:
+        counts.insert(0, counted(len(envs), "environment"))
+    if told is not None and len(told.chunks):
+        counts.append(counted(len(told.chunks), "chunk"))
+    parts.append(f" {', '.join(counts)}" + (" so far." if document.rows else "."))
+    tone: Tone = "plain"
+    if live is not None:
+        if not live.whole:
+            parts.append(" What was before the joining is not here.")
+        if live.lost:
+            tone = "warning"
+            parts.append((f" {live.lost:,} records were dropped.", True))
+        if live.stopped:
+            tone = "warning"
+            parts.append((f" Nothing more is kept: {live.stopped}.", True))
+        if live.state == "lost":
+            tone = "warning"
+    return Sentence(tuple(parts), tone, ((CANCEL, "Stop watching"),))
+
+
+LIVE = {
+    "running": "The run is live.",
+    "paused": "The run is paused.",
+    "lost": "The connection to the run is lost; waiting for it to come back.",
+    "ended": "The run has ended.",
+    "died": "The run has died.",
+}
+
+
+def _ended(document: Document) -> list[str | Part]:
+    """How a run ended that was watched."""
+    live = document.live
+    if live is None or not live.over:
+        return []
+    if live.state == "ended":
+        return [" The run has ended."]
+    words = f": {live.last_words}" if live.last_words else ""
+    return [(f" The run died{words}.", True)]
 
 
 def _said(document: Document) -> list[str | Part]:

@@ -20,6 +20,7 @@ from isoscope.app.screenshot import save_png
 from isoscope.app.theming import Theming
 from isoscope.app.window import sentences
 from isoscope.app.window.arrangement import Arrangement
+from isoscope.app.window.attach import Attach
 from isoscope.app.window.commands import Commands
 from isoscope.app.window.dropping import dropped_files
 from isoscope.app.window.finder import Finder
@@ -100,6 +101,7 @@ class Window(QMainWindow):
         self.setCentralWidget(self.frame)
         self.arrangement = Arrangement(self.docks, self.settings)
         self.finder = Finder(self)
+        self.attach = Attach(self)
         self.actions_by_id = Actions(self, Commands(self).handlers())
         wire_panels(self)
         self._fill_header()
@@ -141,6 +143,7 @@ class Window(QMainWindow):
         self.docks.dropped.connect(self.open_files)
         page = frame.start_page
         page.open_asked.connect(self.actions_by_id["file.open"].trigger)
+        page.attach_asked.connect(self.actions_by_id["file.attach"].trigger)
         page.shipped_asked.connect(self.actions_by_id["file.shipped"].trigger)
         page.back_asked.connect(lambda: frame.show_start(False))
         page.recent_asked.connect(lambda name: self.open_files([name]))
@@ -277,11 +280,14 @@ class Window(QMainWindow):
 
     def _show_sentence(self) -> None:
         document, opening = self.session.active, list(self.workspace.opening)
+        joining = list(self.workspace.attaching.joining)
         if document is not None:
             several = len(self.session.documents) > 1
             sentence = sentences.sentence_of(document, several)
         else:
-            sentence = sentences.opening(opening) if opening else sentences.NOTHING
+            sentence = sentences.NOTHING
+            if opening or joining:
+                sentence = sentences.opening(opening, joining)
         self.frame.sentence_bar.show_sentence(sentence)
 
     # -- what changes ------------------------------------------------------------------
@@ -291,6 +297,7 @@ class Window(QMainWindow):
         document.progress_changed.connect(self._on_document)
         document.analysing_changed.connect(self._on_document)
         document.analysed.connect(self._on_document)
+        document.live_changed.connect(self._on_document)
         self._on_document()
 
     def _on_removed(self, document: Document) -> None:
@@ -298,6 +305,7 @@ class Window(QMainWindow):
         document.progress_changed.disconnect(self._on_document)
         document.analysing_changed.disconnect(self._on_document)
         document.analysed.disconnect(self._on_document)
+        document.live_changed.disconnect(self._on_document)
         self._on_document()
 
     def _on_document(self, *_: object) -> None:
@@ -311,7 +319,8 @@ class Window(QMainWindow):
         self.setWindowTitle(f"{name}Isoscope")
         self._enable()
         self._show_sentence()
-        if document is None and not self.workspace.opening and self.arrangement.done:
+        coming = self.workspace.opening or self.workspace.attaching.joining
+        if document is None and not coming and self.arrangement.done:
             self.frame.show_start(False)
             self.toggle_start()
 
@@ -399,3 +408,4 @@ class Window(QMainWindow):
             document.progress_changed.disconnect(self._on_document, missing_ok=True)
             document.analysing_changed.disconnect(self._on_document, missing_ok=True)
             document.analysed.disconnect(self._on_document, missing_ok=True)
+            document.live_changed.disconnect(self._on_document, missing_ok=True)

@@ -27,7 +27,8 @@ from isoscope.core.positions.forms import (
     format_position,
 )
 from isoscope.core.positions.parsing import FORMS, parse_position
-from isoscope.core.positions.resolving import Resolution, resolve_position
+from isoscope.core.positions.resolution import Resolution
+from isoscope.core.positions.resolving import resolve_position
 
 __all__ = [
     "FORMS",

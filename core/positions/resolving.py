@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from isoscope.core.errors import PositionError
+from isoscope.core.following.reading import told_of
+from isoscope.core.positions.chunks import resolve_chunk
 from isoscope.core.positions.forms import (
     ChunkPosition,
     ControlPosition,
@@ -20,6 +21,7 @@ from isoscope.core.positions.forms import (
     WallPosition,
     format_position,
 )
+from isoscope.core.positions.resolution import Resolution
 from isoscope.core.summary import counted, listed
 
 if TYPE_CHECKING:
@@ -27,27 +29,12 @@ if TYPE_CHECKING:
 
     from isoscope.core.recording.model import Labels, Recording
     from isoscope.core.recording.tracks import Array
+    from isoscope.core.timeline.chunks import Chunks
 
 # Stamps [T] in seconds of clocks that the recording itself does not hold; wall time in
 # seconds since 1970-01-01 UTC.
 Times: TypeAlias = "Mapping[Literal['scene', 'control', 'wall'], Array]"
 NAMED_AT_MOST = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """The row that a position names.
-
-    Attributes
-    ----------
-    row
-        A native step of the recording.
-    said
-        One line on what was chosen where the position left a choice; else empty.
-    """
-
-    row: int
-    said: str = ""
 
 
 def resolve_position(
@@ -58,6 +45,7 @@ def resolve_position(
     times: Times | None = None,
     findings: Sequence[int | None] | None = None,
     shown: Sequence[int] = (),
+    chunks: Chunks | None = None,
 ) -> Resolution:
     """Find the row that a position names.
 
@@ -78,6 +66,8 @@ def resolve_position(
     shown
         Environments in the order in which they are shown; where a position leaves the
         environment open, the first of them that has it is taken. By number by default.
+    chunks
+        The chunks that it tells of; read now by default.
 
     Raises
     ------
@@ -107,7 +97,10 @@ def resolve_position(
         case FindingPosition(number):
             return look.finding(number, findings)
         case ChunkPosition():
-            raise look.fail("it holds no chunks: nothing was recorded with their keys")
+            if chunks is None:
+                chunks = told_of(recording).chunks
+            whose = labels if labels is not None else recording.labels
+            return resolve_chunk(position, chunks, whose, len(recording), look.fail)
 
 
 _EMPTY = "it holds no native step"

@@ -259,6 +259,8 @@ class FindingsPanel(Panel):
 def _why_empty(document: Document | None) -> str:
     if document is None:
         return "Open a recording: what is wrong with it is listed here."
+    if document.phase is Phase.LIVE:
+        return "The checks run as soon as the run has ended, or is no longer watched."
     if document.phase in (Phase.OPENING, Phase.INDEXING):
         return "The checks run as soon as the recording is indexed."
     if document.analysing is not None:

@@ -107,6 +107,8 @@ class SourcesPanel(Panel):
         self.observe(document.hidden_changed, self._hidden_changed)
         self.observe(document.hidden_envs_changed, self._hidden_changed)
         self.observe(document.analysed, self._fill_all)
+        self.observe(document.told_changed, self._told)
+        self.observe(document.live_changed, self._fill_all)
         self._fill(document, item)
         self.tree.expand(item.index())
         self._show_cancel(document)
@@ -118,6 +120,8 @@ class SourcesPanel(Panel):
         self.unobserve(document.hidden_changed, self._hidden_changed)
         self.unobserve(document.hidden_envs_changed, self._hidden_changed)
         self.unobserve(document.analysed, self._fill_all)
+        self.unobserve(document.told_changed, self._told)
+        self.unobserve(document.live_changed, self._fill_all)
         item = self.model.item_of(document)
         if item is not None:
             self.model.removeRow(item.row())
@@ -165,18 +169,26 @@ class SourcesPanel(Panel):
         if not self._growth.isActive():
             self._growth.start(GROWTH_MS)
 
+    def _told(self) -> None:
+        """Environments may have ended: their places are painted anew, soon."""
+        if not self._growth.isActive():
+            self._growth.start(GROWTH_MS)
+
     def _show_cancel(self, document: Document) -> None:
         """A button beside a document that is being indexed, and only then."""
         item, known = self.model.item_of(document), id(document) in self._cancels
-        wanted = document.phase is Phase.INDEXING
+        live = document.phase is Phase.LIVE
+        wanted = live or document.phase is Phase.INDEXING
         if item is None or wanted == known:
             return
         place = item.index().siblingAtColumn(1)
         if wanted:
             button = QToolButton()
             button.setText("×")
-            button.setToolTip("Stop indexing; what is indexed can be used")
-            button.setAccessibleName(f"Stop indexing {document.name}")
+            doing = "watching" if live else "indexing"
+            stays = "came" if live else "is indexed"
+            button.setToolTip(f"Stop {doing}; what {stays} can be used")
+            button.setAccessibleName(f"Stop {doing} {document.name}")
             button.clicked.connect(lambda: self.cancel_requested.emit(document))
             button.setProperty("flat", True)
             holder = QWidget()
@@ -329,11 +341,14 @@ class SourcesPanel(Panel):
         if document is not self.session.active:
             menu.addAction("Look at this one", lambda: self.session.activate(document))
         add_twin_actions(menu, document, self.session.active, self.twin_requested.emit)
-        if document.phase is Phase.INDEXING:
+        live = document.phase is Phase.LIVE
+        if live or document.phase is Phase.INDEXING:
             menu.addAction(
-                "Stop indexing", lambda: self.cancel_requested.emit(document)
+                "Stop watching" if live else "Stop indexing",
+                lambda: self.cancel_requested.emit(document),
             )
-        menu.addAction("Open again", lambda: self.reopen_requested.emit(document))
+        if document.live is None:  # a run's mirror goes with its document
+            menu.addAction("Open again", lambda: self.reopen_requested.emit(document))
         path = document.recording.path
         if path is not None:
             menu.addAction(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.following.own_steps import FollowedAnalysis
 from isoscope.core.isolation.findings import SEVERITIES
 from isoscope.widgets.sources.texts import actor_tooltip, lifetime_text
 
@@ -98,7 +99,9 @@ def scene_section(document: Document) -> Row | None:
         more = f"and {len(envs) - MOST_LISTED:,} more"
         tip = "Find them by the command palette, or in the timeline."
         rows += (Row(Kind.SECTION, more, tip=tip),)
-    lost = int(np.count_nonzero(analysis.labels.env < 0))
+    lost = 0
+    if not isinstance(analysis, FollowedAnalysis):
+        lost = int(np.count_nonzero(analysis.labels.env < 0))
     if lost:
         tip = "Native steps that could not be given to an environment."
         rows += (Row(Kind.PROBLEM, f"{lost:,} steps unknown", tip=tip, icon="note"),)
@@ -110,13 +113,15 @@ def scene_section(document: Document) -> Row | None:
 
 def _environment(analysis: Analysis, env: int) -> Row:
     own = analysis.rows_of(env)
-    linked = bool(analysis.attribution.linked[own].all())
+    live = isinstance(analysis, FollowedAnalysis)  # by labels, which are certain
+    linked = live or bool(analysis.attribution.linked[own].all())
     findings = analysis.findings_of(env)
     badge = ("", 0)
     if findings:
         worst = min((f.severity for f in findings), key=SEVERITIES.index)
         badge = (worst, len(findings))
-    tip = [f"env {env}: {len(own):,} native steps, the first {int(own[0]):,}"]
+    count = "" if live else f"{len(own):,} native steps, "
+    tip = [f"env {env}: {count}the first {int(own[0]):,}"]
     if not linked:
         tip.append("Some episodes are not proven to be of this environment.")
     tip += [f"{f.severity}: {f.headline}" for f in findings[:MOST_TOLD]]

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.core.summary import duration, duration_s
+from isoscope.core.timeline.pieces import Shape
 from isoscope.widgets.session import Document, Phase
 
 if TYPE_CHECKING:
     from isoscope.core.recording.model import Actor
 
-FORMATS = {"superdex-events": "SuperDex events", "superdex-state": "SuperDex state"}
+FORMATS = {
+    "superdex-events": "SuperDex events",
+    "superdex-state": "SuperDex state",
+    "isoscope-labelled": "labelled recording",
+}
 _SIZES = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -50,12 +55,57 @@ def state_text(document: Document) -> str:
         return f"indexing {progress_of(document) or 0.0:.0%}".replace("%", " %")
     if document.phase is Phase.FAILED:
         return "can't be read" if document.rows == 0 else "can't be read to the end"
+    if document.phase is Phase.LIVE or document.live is not None:
+        return live_text(document)
     steps = f"{document.rows:,} step{'s' * (document.rows != 1)}"
     if document.phase is Phase.STOPPED:
         return f"stopped after {done:,} of {total:,} events · {steps}"
     seconds = seconds_of(document)
     lasts = "" if seconds is None else f" · {duration(seconds)}"
     return f"{steps}{lasts} · {format_text(document)}"
+
+
+LIVE_WORDS = {
+    "running": "● live",
+    "paused": "❙❙ paused",
+    "lost": "○ connection lost",
+    "ended": "ended",
+    "died": "▲ died",
+}
+
+
+def live_text(document: Document) -> str:
+    """How the run stands that is, or was, watched."""
+    live = document.live
+    parts = ["joining…" if live is None else LIVE_WORDS[live.state]]
+    if document.phase is Phase.STOPPED:
+        parts = ["no longer watched"]
+    elif document.phase is Phase.FAILED:
+        parts = ["can't be read"]
+    parts.append(f"{document.rows:,} step{'s' * (document.rows != 1)}")
+    if live is not None and live.lost:
+        parts.append(f"{live.lost:,} dropped")
+    return " · ".join(parts)
+
+
+def live_lines(document: Document) -> list[str]:
+    """All about a run that is, or was, watched."""
+    live = document.live
+    if live is None:
+        return []
+    lines = [LIVE_WORDS[live.state]]
+    if live.last_words:
+        lines.append(f"its last words: {live.last_words}")
+    if live.state == "lost":
+        lines.append("nothing has been heard of it for some seconds; it may come back")
+    if not live.whole:
+        lines.append(
+            "here from the joining on: its steps before are not in this window"
+        )
+    lines += [f"{count:,} {what} dropped" for what, count in live.dropped]
+    if live.stopped:
+        lines.append(f"nothing more is kept: {live.stopped}")
+    return lines
 
 
 def tooltip(document: Document) -> str:
@@ -71,6 +121,7 @@ def tooltip(document: Document) -> str:
     seconds = seconds_of(document)
     if seconds is not None:
         lines.append(f"{duration(seconds)} of recording time")
+    lines += live_lines(document)
     if document.error:
         lines.append(document.error)
     return "\n".join(lines)
@@ -91,6 +142,9 @@ def env_text(document: Document, env: int, cursor: int, *, short: bool = False) 
     place = analysis.attribution.place(row)
     if place.episode < 0:
         return "episode unknown"
+    ended = _ended(document, env, row, cursor)
+    if ended:
+        return ended if short else f"ep {place.episode} · {ended}"
     after = analysis.next_row(env, row)
     if after >= 0 and row < cursor:
         if analysis.attribution.place(after).episode != place.episode:
@@ -103,6 +157,19 @@ def env_text(document: Document, env: int, cursor: int, *, short: bool = False) 
     if analysis.attribution.episodes > 1:
         return f"ep {place.episode}"
     return "one run"
+
+
+def _ended(document: Document, env: int, row: int, cursor: int) -> str:
+    """How an environment's last step left it, where a recording tells of that.
+
+    Nothing while it runs, or once it has gone on.
+    """
+    if document.told is None:
+        return ""
+    found = document.told.ended(env, cursor)
+    if found.shape is Shape.NOTE or found.row < row:
+        return ""
+    return f"■ {found.words}" if found.shape is Shape.DONE else f"□ {found.words}"
 
 
 def lifetime_text(actor: Actor) -> str:

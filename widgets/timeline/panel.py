@@ -195,6 +195,7 @@ class TimelinePanel(Panel):
         self._legend.show_entries(legend(timeline))
         self._tell()
         self._on_progress(*document.progress)
+        self._keep_up()
         told = document.told
         chunks = told is not None and len(told.chunks) > 0
         self.grouping.show_grouping(self.content.grouping(document), chunks)
@@ -264,8 +265,18 @@ class TimelinePanel(Panel):
         self.canvas.set_state(new)
         view = self.canvas.view
         moved = new.row != old.row or new.playing != old.playing
+        if self.canvas.fitted:
+            return  # everything is in view, and will be
         if moved and not self.gestures.busy and self.canvas.timeline.rows:
             page = view.paged(new.row, backwards=new.direction < 0)
+            if page is not view:
+                self.canvas.set_view(page)
+
+    def _keep_up(self) -> None:
+        """While the cursor follows the end, have it in view."""
+        state, view = self.session.clock.state, self.canvas.view
+        if state.follow and not self.canvas.fitted and not self.gestures.busy:
+            page = view.paged(min(state.row, self.canvas.timeline.rows - 1))
             if page is not view:
                 self.canvas.set_view(page)
 

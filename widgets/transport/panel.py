@@ -15,6 +15,7 @@ from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.transport.buttons import GlyphButton, text_button
 from isoscope.widgets.transport.readout import Readout
+from isoscope.widgets.transport.run_controls import RunControls
 from isoscope.widgets.transport.ticker import Ticker
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class TransportPanel(Panel):
         self._document: Document | None = None
         self.ticker = Ticker(session.clock, self)
         self.readout = Readout()
+        self.run = RunControls(self)
+        self._kinds: tuple[TimeKind, ...] = ()
         self._glyphs: list[GlyphButton] = []
         self._make_buttons()
         self._make_choices()
@@ -150,6 +153,7 @@ class TransportPanel(Panel):
         layout.setContentsMargins(10, 4, 10, 4)
         layout.setSpacing(6)
         layout.addStretch(1)
+        layout.addWidget(self.run)
         layout.addWidget(self.times)
         layout.addSpacing(4)
         for button in self._glyphs:
@@ -180,13 +184,20 @@ class TransportPanel(Panel):
         if self._document is not None:
             self.unobserve(self._document.phase_changed, self._phase_changed)
             self.unobserve(self._document.analysed, self._analysed)
+            self.unobserve(self._document.live_changed, self._run_changed)
         self._document = document
         if document is not None:
             self.observe(document.phase_changed, self._phase_changed)
             self.observe(document.analysed, self._analysed)
+            self.observe(document.live_changed, self._run_changed)
+        self._run_changed()
         self._times_changed()
 
+    def _run_changed(self) -> None:
+        self.run.show_document(self._document)
+
     def _phase_changed(self, _document: Document) -> None:
+        self._run_changed()
         self._times_changed()
 
     def _analysed(self) -> None:
@@ -199,14 +210,21 @@ class TransportPanel(Panel):
             self.readout.set_recording(None)
         else:
             self.readout.set_recording(document.recording, document.analysis)
-        menu = self.times.menu()
+        if clock.kinds != self._kinds:
+            self._kinds = clock.kinds
+            self._list_times()
+        for action in self.times.menu().actions():
+            action.setChecked(action.data() == clock.state.kind)
+        self._show_state(clock.state)
+
+    def _list_times(self) -> None:
+        menu, clock = self.times.menu(), self.session.clock
         menu.clear()
         for kind in clock.kinds:
             action = menu.addAction(f"{TIMES[kind]}: {ABOUT_TIMES[kind]}")
             action.setCheckable(True)
-            action.setChecked(kind is clock.state.kind)
+            action.setData(kind)
             action.triggered.connect(lambda _on=False, k=kind: clock.set_time(k))
-        self._show_state(clock.state)
 
     def _clock_changed(self, new: ClockState, old: ClockState) -> None:
         if new.row != old.row:
@@ -250,7 +268,7 @@ class TransportPanel(Panel):
         for words in (self.loop_in, self.loop, self.loop_out, self.rate):
             words.setEnabled(some)
         growing = self._document is not None and (
-            self._document.phase in (Phase.OPENING, Phase.INDEXING)
+            self._document.phase in (Phase.OPENING, Phase.INDEXING, Phase.LIVE)
         )
         self.follow.setVisible(growing)
         self.follow.setChecked(state.follow)

@@ -38,6 +38,7 @@ class Readout(QWidget):
         self._recording: Recording | None = None
         self._labels: Labels | None = None
         self._scene_s: Array = np.zeros(0)
+        self._seen: dict[str, _Range] = {}
         self._row = 0
         self.painted_row = -1
         self._slots: list[tuple[str, str]] = []  # name, widest text
@@ -58,6 +59,8 @@ class Readout(QWidget):
         `analysis` says whose each step was, and the scene's time, where the recording
         doesn't.
         """
+        if recording is not self._recording:
+            self._seen.clear()
         self._recording = recording
         self._labels = None if recording is None else recording.labels
         self._scene_s = np.zeros(0)
@@ -65,23 +68,31 @@ class Readout(QWidget):
             self._scene_s = recording.steps.scene_time_s
         if analysis is not None:
             self._labels = analysis.labels
-            if not np.isfinite(self._scene_s).any():
+            if not self._range("scene", self._scene_s).known:
                 self._scene_s = analysis.attribution.scene_time_s
         rows = 0 if recording is None else len(recording)
         slots = [("native", "0" * len(str(max(rows - 1, 0))))]
         if recording is None:
             slots += [("recording", UNKNOWN), ("scene", UNKNOWN)]
         else:
-            slots.append(("recording", _widest(recording.steps.time_s)))
-            slots.append(("scene", _widest(self._scene_s)))
+            times = recording.steps.time_s
+            slots.append(("recording", self._range("recording", times).widest))
+            slots.append(("scene", self._range("its", self._scene_s).widest))
             labels = self._labels
-            if labels is not None and len(labels) and labels.control_step.max() >= 0:
-                most = f"{labels.episode.max()}/{labels.control_step.max()}"
-                slots.append(("control", most))
+            if labels is not None and len(labels):
+                control = self._range("control", labels.control_step).high
+                if control >= 0:
+                    episode = self._range("episode", labels.episode).high
+                    slots.append(("control", f"{episode:.0f}/{control:.0f}"))
         if slots != self._slots:
             self._slots = slots
             self.updateGeometry()
         self.update()
+
+    def _range(self, name: str, values: Array) -> _Range:
+        found = self._seen.setdefault(name, _Range())
+        found.take(values)
+        return found
 
     def set_row(self, row: int) -> None:
         """Show the numbers of a row; costs one repaint of this widget."""
@@ -168,11 +179,36 @@ def _time(times: Array, row: int) -> str:
     return _TIME.format(value) if np.isfinite(value) else UNKNOWN
 
 
-def _widest(times: Array) -> str:
-    """The widest text that any of these times may have."""
-    known = times[np.isfinite(times)]
-    if len(known) == 0:
-        return UNKNOWN
-    texts = [_TIME.format(float(known.min())), _TIME.format(float(known.max()))]
-    longest = max(texts, key=len)
-    return "".join("0" if c.isdigit() else c for c in longest)
+class _Range:
+    """Least and most of a column that may grow; each value is looked at once."""
+
+    def __init__(self) -> None:
+        self.low, self.high, self._taken = np.inf, -np.inf, 0
+        self._of: Array = np.zeros(0)
+
+    def take(self, values: Array) -> None:
+        """Look at what is new, or at everything where it is another column."""
+        again = len(values) < self._taken or (
+            self._taken > 0 and values[self._taken - 1] != self._of[self._taken - 1]
+        )
+        if again:
+            self.low, self.high, self._taken = np.inf, -np.inf, 0
+        new = values[self._taken :]
+        new = new[np.isfinite(new)]
+        if len(new):
+            self.low = min(self.low, float(new.min()))
+            self.high = max(self.high, float(new.max()))
+        self._of, self._taken = values, len(values)
+
+    @property
+    def known(self) -> bool:
+        """Whether any value is."""
+        return self.high >= self.low
+
+    @property
+    def widest(self) -> str:
+        """The widest text that any of these times may have."""
+        if not self.known:
+            return UNKNOWN
+        longest = max((_TIME.format(v) for v in (self.low, self.high)), key=len)
+        return "".join("0" if c.isdigit() else c for c in longest)
