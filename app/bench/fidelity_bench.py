@@ -40,7 +40,7 @@ def run() -> dict[str, Any]:
         the same for each observation; ``control_steps``: of the episode.
 
         ``mujoco``: the largest difference of a joint position [rad] or speed [rad/s]
-        from MuJoCo's, None where it is not installed, with ``mujoco_remedy``.
+        from MuJoCo's; None where it is not installed, and then ``mujoco_remedy``.
 
         ``bounce``, ``sliding``: relative errors of contact against closed forms, for
         each step length of ``bounce_h_s`` and ``sliding_h_s``; ``resting_depth``: that

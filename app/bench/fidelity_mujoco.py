@@ -57,7 +57,7 @@ def run(steps: int = STEPS) -> dict[str, Any]:
         over all steps with the same method, ``mujoco_double_pendulum`` and
         ``mujoco_arm7`` of each; ``mujoco_default_position`` and
         ``mujoco_default_speed``: of both models, with MuJoCo as it is usually. All None
-        where MuJoCo is not installed, and then ``mujoco_remedy`` says what to do.
+        where MuJoCo is not installed, and only then ``mujoco_remedy`` says what to do.
     """
     if importlib.util.find_spec("mujoco") is None:
         defaults = ("mujoco_default_position", "mujoco_default_speed")
@@ -80,7 +80,6 @@ def run(steps: int = STEPS) -> dict[str, Any]:
         **same,
         "mujoco_default_position": position,
         "mujoco_default_speed": speed,
-        "mujoco_remedy": None,
     }
 
 

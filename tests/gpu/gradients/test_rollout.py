@@ -130,7 +130,7 @@ def test_gradients_agree_with_differences(
     model: str, substeps: int, integrator: str
 ) -> None:
     scene = scene_of(arm() if model == "arm" else model, integrator, worlds=1)
-    q0, v0, controls = started(scene, STEPS // substeps)
+    q0, v0, controls = started(scene, STEPS)
     names = ("mass", "damping", "gravity", "armature", "inertia")
     result = rollout_gradient(
         scene, q0, v0, controls, loss_of, h_s=H, substeps=substeps, parameters=names
