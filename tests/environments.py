@@ -30,21 +30,32 @@ def cache_root() -> Path:
     return Path(chosen or platformdirs.user_cache_path("isoscope") / "environments")
 
 
-def environment(name: str, python_version: str, requirements: tuple[str, ...]) -> Path:
+def environment(
+    name: str,
+    python_version: str,
+    requirements: tuple[str, ...],
+    alone: tuple[str, ...] = (),
+) -> Path:
     """Return the interpreter of such an environment; made if it isn't there.
 
+    What is in `alone` is installed without what it asks for.
     Skips the test where that Python is missing, and for no other reason: an environment
     that can't be made on a machine that has the Python is a failure.
     """
     base = find_python(python_version)
     if base is None:
         pytest.skip(f"needs CPython {python_version}, which is not on this machine")
-    return build(name, base, requirements)
+    return build(name, base, requirements, alone)
 
 
-def build(name: str, base: Path, requirements: tuple[str, ...]) -> Path:
+def build(
+    name: str,
+    base: Path,
+    requirements: tuple[str, ...],
+    alone: tuple[str, ...] = (),
+) -> Path:
     """Make the environment unless it is there; returns its interpreter."""
-    recipe = "\n".join([str(base), *requirements])
+    recipe = "\n".join([str(base), *requirements, *(f"{one} alone" for one in alone)])
     digest = hashlib.sha256(recipe.encode()).hexdigest()[:16]
     root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
@@ -60,6 +71,12 @@ def build(name: str, base: Path, requirements: tuple[str, ...]) -> Path:
                 check=True,
                 timeout=INSTALL_TIMEOUT_S,
             )
+            if alone:
+                subprocess.run(
+                    [str(folder / "bin/python"), "-m", *INSTALL, "--no-deps", *alone],
+                    check=True,
+                    timeout=INSTALL_TIMEOUT_S,
+                )
         ready.touch()
         drop_unused(root)
     return folder / "bin" / "python"

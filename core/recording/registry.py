@@ -24,9 +24,18 @@ HEAD_BYTES = 4096
 # Asked in this order; the first that says yes reads the file.
 READERS: dict[str, str] = {
     "isoscope-labelled": "isoscope.core.recording.labelled.reader",
+    # These two look for their own groups; the one after them takes any HDF5.
+    "robomimic": "isoscope.core.dataset.readers.robomimic",
+    "maniskill": "isoscope.core.dataset.readers.maniskill",
     "superdex-events": "isoscope.core.recording.superdex.reader",
     "superdex-state": "isoscope.core.recording.superdex.state_json",
+    "lerobot": "isoscope.core.dataset.readers.lerobot",
+    "minari": "isoscope.core.dataset.readers.minari",
+    "shards": "isoscope.core.dataset.readers.shards",
 }
+DATASETS = ("robomimic", "maniskill", "lerobot", "minari", "shards")
+# Datasets that are folders; nothing else that is read is one.
+FOLDERS = ("lerobot", "minari", "shards", "maniskill")
 
 
 class Reader(Protocol):
@@ -78,6 +87,8 @@ def open_source(path: str | Path, format: str | None = None) -> Source:
     """
     path = Path(path)
     doing = "opening"
+    if path.is_dir() and (found := _folder(path, format)) is not None:
+        return _opened(found, path)
     head = _head(path)
     if format is not None:
         return _opened(reader(format), path)
@@ -100,6 +111,17 @@ def open_source(path: str | Path, format: str | None = None) -> Source:
     )
 
 
+def _folder(path: Path, format: str | None) -> Reader | None:
+    """The reader of a dataset that is a folder; None if it is another folder."""
+    if format is not None:
+        return reader(format) if format in FOLDERS else None
+    for key in FOLDERS:
+        module = reader(key)
+        if module.sniff(path, b""):
+            return module
+    return None
+
+
 def _opened(module: Reader, path: Path) -> Source:
     try:
         return module.open_source(path)
@@ -116,7 +138,10 @@ def _head(path: Path) -> bytes:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             raise ReadError(
-                doing, path, "this is a folder", remedy="name a recording file in it"
+                doing,
+                path,
+                "this is a folder, and no dataset",
+                remedy="name a recording file in it",
             )
         if not stat.S_ISREG(mode):
             kind = next((k for test, k in _SPECIAL if test(mode)), "no ordinary file")
