@@ -17,6 +17,7 @@ import typer
 from isoscope.app import console
 from isoscope.app.commands import (
     align,
+    attach,
     attribute,
     audit,
     bench,
@@ -82,6 +83,7 @@ cli.add_typer(bench.cli, name="bench")
 cli.command("collect")(collect.collect)
 cli.command("demo")(demo.demo)
 cli.command("record")(record.record)
+cli.command("attach")(attach.attach)
 cli.command("repair")(repair.repair)
 cli.command("doctor")(doctor.doctor)
 
