@@ -22,6 +22,10 @@ class SceneCommands(Protocol):
         """Show the next overlay or, after the last, none."""
         ...
 
+    def toggle_grid(self) -> None:
+        """Show one small scene for each environment, or one scene."""
+        ...
+
     def toggle_contacts(self) -> None:
         """Show contacts, or not."""
         ...
@@ -51,6 +55,7 @@ def wire_panels(window: Window) -> None:
             {
                 "scene.frame": scene.frame_selection,
                 "scene.overlay": scene.cycle_overlay,
+                "scene.grid": scene.toggle_grid,
                 "scene.contacts": scene.toggle_contacts,
                 "scene.trails": scene.toggle_trails,
                 "scene.wireframe": scene.toggle_wireframe,

@@ -48,9 +48,11 @@ class Columns:
         """A column, [n]."""
         return self._tracks[name].values
 
-    def update(self, labelled: LabelledRecording) -> bool:
-        """Take in what came since; whether there was anything."""
+    def update(self, labelled: LabelledRecording, most: int | None = None) -> bool:
+        """Take in what came since, so many rows at most; whether there was anything."""
         done, total = len(self), labelled.count(self.table)
+        if most is not None:
+            total = min(total, done + most)
         for start in range(done, total, BLOCK_ROWS):
             stop = min(start + BLOCK_ROWS, total)
             for name, track in self._tracks.items():

@@ -311,8 +311,8 @@ def test_submenus_are_filled_when_they_open(window):
     panels = next(a for a in view.actions() if a.text() == "Panels").menu()
     panels.aboutToShow.emit()
     names = [action.text() for action in panels.actions()]
-    shown = ["Sources", "Scene", "Timeline", "Signals", "Clocks", "Findings"]
-    assert names == [*shown, "Inspector"]
+    shown = ["Sources", "Scene", "Timeline", "Signals", "Clocks", "Costs"]
+    assert names == [*shown, "Findings", "Inspector"]
     next(a for a in panels.actions() if a.text() == "Signals").trigger()
     assert window.docks.docks["signals"].isHidden()
 

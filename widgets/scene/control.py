@@ -16,6 +16,7 @@ from PySide6.QtCore import (
     QObject,
     QPoint,
     QPointF,
+    QRectF,
     Qt,
     QTimer,
     Signal,
@@ -31,6 +32,8 @@ from PySide6.QtGui import (
 from isoscope.widgets.scene.camera import Camera, between
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtWidgets import QWidget
 
     from isoscope.core.recording.tracks import Array
@@ -67,6 +70,9 @@ class CameraControl(QObject):
         super().__init__(parent)
         self.camera = Camera()
         self.touched = False  # whether the user chose a view, which then stays
+        # Which part of the widget the picture around a place fills: a grid's cell.
+        self.room: Callable[[QPointF], QRectF | None] | None = None
+        self.pressed_at = QPointF()
         self._widget = widget
         self._held: set[int] = set()
         self._fast = False
@@ -118,13 +124,17 @@ class CameraControl(QObject):
         self._held.clear()
         self._timer.stop()
 
+    def _room(self, at: QPointF) -> QRectF:
+        """The rectangle of the widget that the picture around this place fills."""
+        found = self.room(at) if self.room is not None else None
+        return QRectF(self._widget.rect()) if found is None else found
+
     def pointer(self, at: QPointF) -> tuple[float, float]:
         """A place on the widget as `Camera.ray` takes it."""
-        half = max(self._widget.height(), 1) / 2
-        return (
-            (at.x() - self._widget.width() / 2) / half,
-            (self._widget.height() / 2 - at.y()) / half,
-        )
+        room = self._room(at)
+        half = max(room.height(), 1.0) / 2
+        middle = room.center()
+        return (at.x() - middle.x()) / half, (middle.y() - at.y()) / half
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Take the events that move the camera; the others go on."""
@@ -135,7 +145,8 @@ class CameraControl(QObject):
         if isinstance(event, QKeyEvent):
             return self._key(event)
         if isinstance(event, QHelpEvent):
-            x, y = self.pointer(QPointF(event.pos()))
+            self.pressed_at = QPointF(event.pos())
+            x, y = self.pointer(self.pressed_at)
             self.asked.emit(x, y, event.globalPos())
             return True
         if isinstance(event, QFocusEvent) and event.lostFocus():
@@ -150,7 +161,7 @@ class CameraControl(QObject):
         kind = event.type()
         if kind == QEvent.Type.MouseButtonPress:
             self._widget.setFocus(Qt.FocusReason.MouseFocusReason)
-            self._from = self._last = at
+            self._from = self._last = self.pressed_at = at
             self._dragging = False
         elif kind == QEvent.Type.MouseMove and event.buttons() != _Button.NoButton:
             self._drag(event.buttons(), at)
@@ -161,6 +172,7 @@ class CameraControl(QObject):
         elif kind == QEvent.Type.MouseButtonDblClick:
             # The release that follows is no click of its own.
             self._dragging = True
+            self.pressed_at = at
             if event.button() == _Button.LeftButton:
                 self.double_clicked.emit(*self.pointer(at))
         return True
@@ -178,7 +190,7 @@ class CameraControl(QObject):
         elif buttons & _Button.RightButton:
             camera = camera.looked(dx, dy)
         elif buttons & _Button.MiddleButton:
-            camera = camera.panned(dx, dy, self._widget.height())
+            camera = camera.panned(dx, dy, self._room(self._from).height())
         self._by_user(camera)
 
     def _wheel(self, event: QWheelEvent) -> bool:

@@ -6,39 +6,37 @@ from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QLabel, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
 from isoscope.core.errors import one_line
 from isoscope.widgets.isolate.view import Isolated, isolated
-from isoscope.widgets.panel import Panel
 from isoscope.widgets.scene.caption import about_floor, caption_of
+from isoscope.widgets.scene.commands import SceneCommands
 from isoscope.widgets.scene.director import Director
 from isoscope.widgets.scene.draw import support
-from isoscope.widgets.scene.ghosts import side_by_side
-from isoscope.widgets.scene.model import SceneModel
+from isoscope.widgets.scene.explain import explanation
 from isoscope.widgets.scene.pick import pick
-from isoscope.widgets.scene.state import Intent, Overlay
+from isoscope.widgets.scene.state import Intent
 from isoscope.widgets.scene.toolbar import SceneToolbar
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.soon import Soon
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from PySide6.QtCore import QPoint
     from PySide6.QtGui import QShowEvent
 
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.camera import Camera
-    from isoscope.widgets.scene.state import Ghost
     from isoscope.widgets.scene.view import SceneView
     from isoscope.widgets.session import Session
 
 _PICK_BARE = 0.03  # of the scene's size: how near a click must be to a cross
 
 
-class ScenePanel(Panel):
+class ScenePanel(SceneCommands):
     """Actors, contacts and trails at the cursor, with a camera to fly through them.
 
     Without OpenGL it says what is missing, and everything else goes on.
@@ -49,20 +47,17 @@ class ScenePanel(Panel):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self.model = SceneModel()
-        self.contacts_shown = True
-        self.trails_shown = False
-        self.wireframe = False
-        self._document: Document | None = None
         self._views: WeakKeyDictionary[Document, tuple[Camera, bool]]
         self._views = WeakKeyDictionary()
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
-        self._given = False  # whether overlays were set from outside
         self._beside: tuple[tuple[float, float, float], ...] = ()
         self._soon = Soon(self, self._refresh)
         self._view: SceneView | None = None
-        self._director: Director | None = None
+        # The cells that there was no time for yet: after what waits to be painted.
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._refresh)
         self.setMinimumSize(QSize(160, 120))
         problem = support.missing()
         if problem:
@@ -77,97 +72,15 @@ class ScenePanel(Panel):
         self.apply_theme()
         self._activated(session.active)
 
-    # -- commands ---------------------------------------------------------------------
-
-    def frame_selection(self) -> None:
-        """Look at the selected actor or, without one, at all that move."""
-        document = self._document
-        chosen = document.selection.actor if document is not None else None
-        self._frame(*self.model.box_of(chosen), chosen=chosen is not None)
-
-    def frame_all(self) -> None:
-        """Look at everywhere that bodies go in the whole recording."""
-        self._frame(*self.model.whole_box(), chosen=self.model.survey.drifts)
-
-    def toggle_tracking(self) -> None:
-        """Let the camera go along with the selected actor (or all), or stand still."""
-        if self._director is not None:
-            self._director.toggle_tracking()
-            self._schedule()
-
-    def toggle_contacts(self) -> None:
-        """Show contact points and force arrows, or not."""
-        self.contacts_shown = not self.contacts_shown
-        self._schedule()
-
-    def toggle_trails(self) -> None:
-        """Show trails, or not."""
-        self.trails_shown = not self.trails_shown
-        self._schedule()
-
-    def toggle_wireframe(self) -> None:
-        """Show edges only, or solid bodies."""
-        self.wireframe = not self.wireframe
-        self._schedule()
-
-    def cycle_overlay(self) -> None:
-        """Show the next overlay and, after the last, none; nothing without any."""
-        if self.model.cycle_overlay():
-            self._schedule()
-
-    def look_along(self, axis: int, sign: int) -> None:
-        """Look along a world axis (0 to 2), from its positive or negative end."""
-        if self._director is not None:
-            self._director.look_along(axis, sign)
-
-    def set_overlays(self, overlays: Sequence[Overlay]) -> None:
-        """Offer these overlays and show the first; see `cycle_overlay`."""
-        self._given = bool(overlays)
-        self.model.set_overlays(tuple(overlays))
-        self._schedule()
-
-    def set_ghosts(
-        self, ghosts: Sequence[Ghost], name: str = "ghosts", here: str = ""
-    ) -> None:
-        """Show these ghosts together; none takes them away.
-
-        Parameters
-        ----------
-        name, here
-            See `Overlay`.
-        """
-        overlay = Overlay(name, tuple(ghosts), here)
-        self.set_overlays([overlay] if ghosts else [])
-
-    def set_side_by_side(
-        self, entries: Sequence[tuple[int, str, str]], here: str = ""
-    ) -> None:
-        """Show these rows' states beside the present one: (row, label, colour) each."""
-        overlay = side_by_side(entries, self.model.survey, here)
-        self.set_overlays([overlay] if entries else [])
-        self.frame_all()
-
-    def set_actor_colours(self, hook: Callable[[int, int], str | None] | None) -> None:
-        """Colour what moves by a function of (actor index, row), say by environment.
-
-        It gives ``"#rrggbb"``, or None for the actor's usual colour.
-        """
-        self.model.colour_hook = hook
-        self._schedule()
-
-    def actor_colour(self, actor: int) -> str:
-        """The colour that an actor has at the cursor, for other panels to use too."""
-        if actor >= len(self.model.shapes):
-            return self.tokens.dim
-        return self.model.colour(actor, self.session.clock.row, self.tokens)
-
     # -- what the window asks ---------------------------------------------------------
 
     def settled(self) -> bool:
         """Whether the present state is what was drawn; true where nothing is seen."""
         if self._view is None or self.visibleRegion().isEmpty():
             return True
-        return not self._soon.isActive() and self._view.settled()
+        if self._soon.isActive() or self._rest.isActive():
+            return False
+        return self._view.settled()
 
     def grab_image(self) -> Array | None:
         """What OpenGL drew: uint8 [height, width, 3]; None without OpenGL."""
@@ -177,6 +90,7 @@ class ScenePanel(Panel):
         """Disconnect from everything and let go of the graphics card."""
         self._leave()
         self._soon.stop()
+        self._rest.stop()
         super().release()
         if self._view is not None:
             self._view.close_canvas()
@@ -225,24 +139,15 @@ class ScenePanel(Panel):
             "trails": self.toggle_trails,
             "wireframe": self.toggle_wireframe,
             "overlay": self.cycle_overlay,
+            "grid": self.toggle_grid,
         }
         self.toolbar = SceneToolbar(parent, lambda key: commands[key]())
         return self.toolbar
 
     def _explain(self, problem: str) -> None:
         """Say what is missing instead of a picture."""
-        text = (
-            f"<b>No 3D view</b><br><br>{problem}<br><br>"
-            f"On Debian and Ubuntu it needs the packages<br>{support.PACKAGES}.<br>"
-            "<code>isoscope doctor</code> checks this machine.<br><br>"
-            "Timeline, signals and inspector work without it."
-        )
-        label = QLabel(text, self)
-        label.setObjectName("scene-missing")
-        label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        label.setWordWrap(True)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._box.addWidget(label)
+        self._box.addWidget(explanation(problem, self))
 
     def _drawing_failed(self, reason: str) -> None:
         view = self._view
@@ -304,14 +209,17 @@ class ScenePanel(Panel):
         recording = document.recording if document is not None else None
         ready = document is not None and document.phase is not Phase.INDEXING
         new = self.model.follow(recording, look_again=ready)
-        intent = self._intent()
         model = self.model
+        view.empty.setText("" if document is not None else "Nothing is open")
+        if self.grid.on and document is not None:
+            self._refresh_grid(view, document, new)
+            return
         shown = self._isolate(document)
+        intent = self._intent(shown.row)
         picture = model.picture(shown.row, intent, self.tokens, shown.whose)
         self._make_room(new)
         if self._director is not None:
             self._director.follow(intent.selected)
-        view.empty.setText("" if document is not None else "Nothing is open")
         caption = caption_of(
             model.shapes,
             model.state,
@@ -329,6 +237,26 @@ class ScenePanel(Panel):
             wire=self.wireframe,
             forces=bool(np.isfinite(model.state.contacts.forces).any()),
         )
+
+    def _refresh_grid(self, view: SceneView, document: Document, new: bool) -> None:
+        model, tokens = self.model, self.tokens
+        first = view.aspect
+        picture, caption, complete = self.grid.follow(
+            document, model, self.session.clock.row, tokens
+        )
+        cells = self.grid.cells
+        view.show_grid(
+            *(model.shapes, model.survey, picture, cells, caption), wire=self.wireframe
+        )
+        if new or self._beside or view.aspect != first:
+            self._beside = ()
+            self._first_view()
+        if self._director is not None:
+            self._director.follow(document.selection.actor)
+        self.set_subtitle(f"grid of {len(cells)}")
+        self._show_tools()
+        if not complete:
+            self._rest.start(0)
 
     # -- one environment of several ---------------------------------------------------
 
@@ -375,12 +303,16 @@ class ScenePanel(Panel):
         if self._view is not None and self._director is not None:
             self._director.opened(self._view.aspect)
 
-    def _intent(self) -> Intent:
+    def _intent(self, row: int) -> Intent:
         document = self._document
         if document is None:
             return Intent()
+        # Other scenes' bodies have no state in this row, and are not in its scene.
+        owners = self.grid.owners
+        owners.follow(document)
+        scene = owners.scene_of(document.recording, row)
         return Intent(
-            hidden=frozenset(document.hidden),
+            hidden=frozenset(document.hidden) | owners.elsewhere(scene),
             selected=document.selection.actor,
             contacts=self.contacts_shown,
             trails=self.trails_shown,
@@ -393,7 +325,15 @@ class ScenePanel(Panel):
         tools.set_checked("contacts", self.contacts_shown)
         tools.set_checked("trails", self.trails_shown)
         tools.set_checked("wireframe", self.wireframe)
-        tools.set_shown("overlay", bool(model.overlays))
+        tools.set_checked("grid", self.grid.on)
+        tools.set_shown("overlay", bool(model.overlays) and not self.grid.on)
+        for key in ("contacts", "trails"):
+            tools.button(key).setEnabled(not self.grid.on)
+        if self.grid.on:
+            for key in ("contacts", "trails"):
+                tools.set_note(key, "Not in the grid.")
+            return
+        tools.set_note("trails", "")
         recorded = model.state.contacts.recorded or not self.contacts_shown
         note = "" if recorded else "No contacts were recorded up to here."
         tools.set_note("contacts", note)
@@ -409,6 +349,9 @@ class ScenePanel(Panel):
         return pick(model.shapes, model.state, origin, direction, reach)
 
     def _clicked(self, x: float, y: float) -> None:
+        if self.grid.on:
+            self._choose_cell()
+            return
         self.session.select(self._under(x, y))
 
     def _asked(self, x: float, y: float, place: QPoint) -> None:
@@ -425,6 +368,9 @@ class ScenePanel(Panel):
         view, model = self._view, self.model
         if view is None or model.recording is None:
             return ""
+        if self.grid.on:
+            cell = view.cell_at(view.control.pressed_at)
+            return "" if cell is None else self.grid.about(cell)
         actor = self._under(x, y)
         if actor is not None:
             found = model.recording.actors[actor]
@@ -437,7 +383,21 @@ class ScenePanel(Panel):
             for tool, key in keys.items():
                 self.toolbar.set_shortcut(tool, key)
 
+    def _choose_cell(self) -> bool:
+        """Look at the environment whose cell was clicked; whether there is one."""
+        view = self._view
+        number = None if view is None else view.cell_at(view.control.pressed_at)
+        if number is None or number >= len(self.grid.cells):
+            return False
+        env = self.grid.cells[number].env
+        if env >= 0:
+            self.session.focus(env)
+        return True
+
     def _double_clicked(self, x: float, y: float) -> None:
+        if self.grid.on:
+            self.show_grid(not self._choose_cell())
+            return
         actor = self._under(x, y)
         if actor is not None:
             self._frame(*self.model.box_of(actor))

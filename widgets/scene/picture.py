@@ -150,7 +150,7 @@ def picture_of(
             through.append(strokes)
             texts.append(text)
     return Picture(
-        live=Placed(state.transforms, _shades(state, colours), state.deformed),
+        live=Placed(state.transforms, shades(state, colours), state.deformed),
         ghosts=tuple(placed),
         lines=marks.joined(lines),
         through=marks.joined(through),
@@ -175,7 +175,7 @@ def _arrows(
         yield marks.arrow(start, way, arrow.colour, 2.2 * head_m), text
 
 
-def _shades(state: SceneState, colours: Sequence[str]) -> Array:
+def shades(state: SceneState, colours: Sequence[str]) -> Array:
     """Linear colours [n, 4]; alpha says whether the actor is drawn, and how firmly."""
     out = np.zeros((len(state.poses), 4))
     if len(out):

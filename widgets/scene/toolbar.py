@@ -56,6 +56,7 @@ TOOLS = (
     Tool("trails", "mdi6.vector-polyline", "Trails of centres of mass", "T"),
     Tool("wireframe", "mdi6.cube-outline", "Wireframe", "X"),
     Tool("overlay", "mdi6.ghost-outline", "Next overlay", "O", False),
+    Tool("grid", "mdi6.view-grid-outline", "One small scene for each environment", "G"),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from isoscope.widgets.scene.caption import Caption, nice, quantity
@@ -18,10 +18,14 @@ from isoscope.widgets.scene.corners import (
     leans,
 )
 from isoscope.widgets.scene.draw.canvas import Canvas
+from isoscope.widgets.scene.draw.grid_stage import GridStage
 from isoscope.widgets.scene.draw.look import look_of
 from isoscope.widgets.scene.draw.presenter import Presenter
 from isoscope.widgets.scene.draw.stage import Viewport
 from isoscope.widgets.scene.draw.surroundings import grid_spacing
+from isoscope.widgets.scene.grid.arrange import arranged
+from isoscope.widgets.scene.grid.labels import CellLabels
+from isoscope.widgets.scene.grid.shown import ShownGrid
 from isoscope.widgets.scene.picture import metres_per_newton
 from isoscope.widgets.scene.shapes import NO_SHAPES, Shapes
 from isoscope.widgets.scene.survey import Survey
@@ -33,9 +37,13 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent
 
     from isoscope.core.recording.tracks import Array
+    from isoscope.widgets.scene.grid.arrange import Arrangement
+    from isoscope.widgets.scene.grid.cells import Cell
+    from isoscope.widgets.scene.grid.picture import GridPicture
     from isoscope.widgets.scene.picture import Picture, WorldText
 
 _MARGIN = 12
+TOOLBAR_PX = 8  # between the toolbar and the corner
 _ARROW_PX = 90.0  # the most that the legend's arrow may be long
 
 
@@ -81,6 +89,10 @@ class SceneView(QWidget):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.toolbar = toolbar(self)
+        self.cell_labels = CellLabels(self)
+        self.cell_labels.stackUnder(self.toolbar)
+        self._grid: ShownGrid | None = None
+        self._grid_stage: GridStage | None = None
         self._labels: list[tuple[WorldLabel, Array, bool]] = []
         self._label_texts: tuple[WorldText, ...] = ()
 
@@ -93,7 +105,9 @@ class SceneView(QWidget):
 
     @property
     def aspect(self) -> float:
-        """Width over height."""
+        """Width over height, of a cell where a grid is shown."""
+        if self._grid is not None:
+            return self._grid.where.aspect
         return self.width() / max(self.height(), 1)
 
     def set_tokens(self, tokens: Tokens) -> None:
@@ -113,6 +127,8 @@ class SceneView(QWidget):
         forces: bool,
     ) -> None:
         """Show this one from the next frame on; `forces` says whether it has arrows."""
+        self._grid = None
+        self.control.room = None
         self._forces = forces
         self._shapes, self._survey, self._picture = shapes, survey, picture
         self._wire = wire
@@ -120,6 +136,45 @@ class SceneView(QWidget):
         self._make_labels(picture.texts)
         self._dress()
         self.repaint_later()
+
+    def show_grid(
+        self,
+        shapes: Shapes,
+        survey: Survey,
+        picture: GridPicture,
+        cells: tuple[Cell, ...],
+        caption: Caption,
+        *,
+        wire: bool,
+    ) -> None:
+        """Show a small scene for each of these cells from the next frame on."""
+        self._shapes, self._survey, self._wire = shapes, survey, wire
+        self._picture = self._presented = None
+        self.caption.show_caption(caption, self._tokens)
+        self._make_labels(())
+        self._grid = ShownGrid(picture, cells, self._arranged(len(cells)))
+        self.control.room = self._cell_room
+        self._dress()
+        self.repaint_later()
+
+    def cell_at(self, place: QPointF) -> int | None:
+        """The cell under a place of the canvas; None where there is none."""
+        if self._grid is None:
+            return None
+        return self._grid.where.at(place.x(), place.y())
+
+    def _arranged(self, count: int) -> Arrangement:
+        least = self.toolbar.height() + 2 * TOOLBAR_PX
+        top = max(self.caption.height() + _MARGIN + TOOLBAR_PX, least)
+        return arranged(count, self.width(), self.height(), min(top, self.height() / 3))
+
+    def _cell_room(self, place: QPointF) -> QRectF | None:
+        grid = self._grid
+        if grid is None:
+            return None
+        # Beside the cells it is as over the first one.
+        box = grid.where.box(self.cell_at(place) or 0)
+        return QRectF(box.x, box.y, box.width, box.height)
 
     def repaint_later(self) -> None:
         """Draw a frame when Qt finds the time."""
@@ -157,7 +212,7 @@ class SceneView(QWidget):
         old.widget.deleteLater()
         # Before the new canvas, which may paint at once.
         self._presenter = Presenter()
-        self._presented = None
+        self._presented, self._grid_stage = None, None
         self._canvas = self._make_canvas()
         self._canvas.widget.lower()
         self._canvas.widget.show()
@@ -165,8 +220,31 @@ class SceneView(QWidget):
         self.repaint_later()
 
     def _draw(self, width: int, height: int, scale: float) -> None:
-        # Several environments side by side would be several viewports here, each with
-        # a presenter of its own.
+        if self._grid is not None:
+            self._draw_grid(self._grid, width, height, scale)
+        else:
+            self._draw_scene(width, height, scale)
+        if self._drawn != self._wanted:
+            self._drawn = self._wanted
+            QTimer.singleShot(0, self, self.painted.emit)
+
+    def _draw_grid(
+        self, grid: ShownGrid, width: int, height: int, scale: float
+    ) -> None:
+        if self._grid_stage is None:
+            self._grid_stage = GridStage()
+        stage = self._grid_stage
+        stage.present(self._shapes, grid.picture, self._survey.centre)
+        stage.draw(
+            Viewport(0, 0, width, height, scale),
+            grid.viewports(height, scale),
+            self.control.camera,
+            self._look,
+            self._survey,
+            wire=self._wire,
+        )
+
+    def _draw_scene(self, width: int, height: int, scale: float) -> None:
         picture = self._picture
         if picture is not None and picture is not self._presented:
             self._presenter.present(self._shapes, picture, self._survey.centre)
@@ -178,9 +256,6 @@ class SceneView(QWidget):
             self._survey,
             wire=self._wire,
         )
-        if self._drawn != self._wanted:
-            self._drawn = self._wanted
-            QTimer.singleShot(0, self, self.painted.emit)
 
     def _camera_moved(self) -> None:
         self._dress()
@@ -195,16 +270,22 @@ class SceneView(QWidget):
         self._dress()
 
     def _dress(self) -> None:
-        camera = self.control.camera
+        camera, grid = self.control.camera, self._grid
         self.gizmo.show_camera(camera, self._tokens)
+        self.gizmo.setVisible(grid is None)
+        self.cell_labels.setVisible(grid is not None)
         self._show_scales()
         width, height = self.width(), self.height()
         self.caption.move(_MARGIN, _MARGIN)
         self.legend.move(_MARGIN, height - self.legend.height() - _MARGIN + 4)
         size = self.gizmo.SIZE
         self.gizmo.move(width - size - 4, height - size - 4)
-        self.toolbar.move(width - self.toolbar.width() - 8, 8)
+        self.toolbar.move(width - self.toolbar.width() - TOOLBAR_PX, TOOLBAR_PX)
         self.empty.setGeometry(0, 0, width, height)
+        if grid is not None:
+            grid = self._grid = grid.moved(self._arranged(len(grid.cells)))
+            self.cell_labels.setGeometry(0, 0, width, height)
+            self.cell_labels.show_cells(grid.cells, grid.where, self._tokens)
         clip = camera.projection(self.aspect) @ camera.view()
         taken = [self.caption.geometry(), self.toolbar.geometry()]
         beside = [place for _, place, beside in self._labels if beside]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from isoscope.widgets.scene.normals import smoothing
 from isoscope.widgets.scene.shapes import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.draw.actors import ActorTexture
@@ -27,7 +28,9 @@ CORNER = np.dtype(
         ("a_corner", np.float32),
     ]
 )
-_MOST_KEPT = 8  # sets of chosen actors whose indices stay on the graphics card
+# Sets of chosen actors whose indices stay on the graphics card: a grid's cells, and
+# what is selected now and then.
+_MOST_KEPT = 96
 
 
 class Deformed:
@@ -43,6 +46,25 @@ class Deformed:
             self.buffer.set_data(self.corners)
 
 
+@dataclass(slots=True, eq=False)
+class DrawnCell:
+    """One cell of a grid on the graphics card.
+
+    Attributes
+    ----------
+    first
+        Where its copy of the actors begins in the texture.
+    only
+        The actors that are in it; None for all.
+    deformed
+        The corners of its deformable bodies.
+    """
+
+    first: int
+    only: tuple[int, ...] | None
+    deformed: Deformed
+
+
 class Bodies:
     """The geometry of a recording's actors, on the graphics card."""
 
@@ -50,6 +72,8 @@ class Bodies:
         self._lit = gloo.Program(shaders.BODY_VERTEX, shaders.BODY_FRAGMENT)
         self._flat = gloo.Program(shaders.FLAT_VERTEX, shaders.FLAT_FRAGMENT)
         self._shadow = gloo.Program(shaders.SHADOW_VERTEX, shaders.SHADOW_FRAGMENT)
+        for program in (self._lit, self._flat, self._shadow):
+            program["u_first"] = 0.0
         self._rigid: gloo.VertexBuffer | None = None
         self._template = np.zeros(0, CORNER)
         self._smoothing: dict[int, Smoothing] = {}
@@ -189,6 +213,54 @@ class Bodies:
             for name in ("a_position", "a_actor"):
                 program[name] = buffer[name]
             program.draw("triangles", indices)
+
+    # -- cells of a grid --------------------------------------------------------------
+
+    def draw_cells(
+        self,
+        shadows: bool,
+        actors: ActorTexture,
+        cells: Sequence[DrawnCell],
+        look: Mapping[str, Any],
+        enter: Callable[[int], None],
+    ) -> None:
+        """Draw the actors of each cell, lit or as shadows, with few calls a cell.
+
+        Parameters
+        ----------
+        actors
+            The states of all cells, one copy of the actors after the other.
+        cells
+            What is in them.
+        look
+            Uniforms, the same for all.
+        enter
+            Called with a cell's number before it is drawn.
+        """
+        program = self._shadow if shadows else self._lit
+        for name, value in look.items():
+            program[name] = value
+        program["u_actors"] = actors.texture
+        program["u_lines"] = float(actors.lines)
+        for deformable in (False, True):
+            bound = None
+            for number, cell in enumerate(cells):
+                buffer = cell.deformed.buffer if deformable else self._rigid
+                if buffer is None:
+                    continue
+                if buffer is not bound:
+                    bound = buffer
+                    for name in self._needs(program):
+                        program[name] = buffer[name]
+                enter(number)
+                program["u_first"] = float(cell.first)
+                if cell.only is None:
+                    program.draw("triangles")
+                    continue
+                for kind, indices in self._indices_of(cell.only):
+                    if kind is deformable:
+                        program.draw("triangles", indices)
+        program["u_first"] = 0.0
 
     def _draw(
         self, program: gloo.Program, actors: ActorTexture, deformed: Deformed

@@ -9,10 +9,12 @@ ACTORS_A_LINE = 64  # actors in one line of the texture, four texels each
 _ACTOR = f"""
 uniform sampler2D u_actors;
 uniform float u_lines;
+uniform float u_first;  // where this copy of the actors begins
 attribute float a_actor;
 vec4 actor_texel(float which) {{
-    float line = floor((a_actor + 0.5) / {ACTORS_A_LINE}.0);
-    float column = (a_actor - line * {ACTORS_A_LINE}.0) * 4.0 + which;
+    float actor = a_actor + u_first;
+    float line = floor((actor + 0.5) / {ACTORS_A_LINE}.0);
+    float column = (actor - line * {ACTORS_A_LINE}.0) * 4.0 + which;
     vec2 at = vec2((column + 0.5) / {4 * ACTORS_A_LINE}.0, (line + 0.5) / u_lines);
     return texture2D(u_actors, at);
 }}

@@ -141,7 +141,7 @@ class Stage:
     ) -> None:
         """Draw it into this rectangle."""
         near, _ = camera.near_far()
-        clip = _clip(camera, viewport.aspect, self._origin)
+        clip = clip_of(camera, viewport.aspect, self._origin)
         size = (viewport.width, viewport.height)
         gloo.set_viewport(viewport.x, viewport.y, *size)
         gloo.set_state(
@@ -151,7 +151,7 @@ class Stage:
         self._backdrop.draw(look.top, look.bottom)
         if self._live.actors.texture is None:
             return
-        lit = self._light(camera, look, clip)
+        lit = light_of(camera, look, clip, self._origin)
         gloo.set_state(depth_test=True)
         gloo.set_depth_func("lequal")
         everything = [self._live, *self._ghosts]
@@ -220,17 +220,6 @@ class Stage:
         self._bodies.draw_lit(
             copy.actors, copy.deformed, lit, translucent=True, wire=wire
         )
-
-    def _light(self, camera: Camera, look: Look, clip: Array) -> dict[str, Any]:
-        return {
-            "u_clip": clip,
-            "u_eye": camera.eye - self._origin,
-            "u_up": camera.up,
-            "u_key": key_light(camera),
-            "u_sky": look.sky,
-            "u_bounce": look.bounce,
-            "u_key_power": look.key_power,
-        }
 
     def _shadows(self, camera: Camera, look: Look, survey: Survey, clip: Array) -> None:
         above = float(camera.up @ camera.eye) > survey.ground_m
@@ -306,7 +295,20 @@ def key_light(camera: Camera) -> Array:
     return unit
 
 
-def _clip(camera: Camera, aspect: float, origin: Array) -> Array:
+def light_of(camera: Camera, look: Look, clip: Array, origin: Array) -> dict[str, Any]:
+    """The uniforms of lit bodies; `origin` [3] is what positions are relative to."""
+    return {
+        "u_clip": clip,
+        "u_eye": camera.eye - origin,
+        "u_up": camera.up,
+        "u_key": key_light(camera),
+        "u_sky": look.sky,
+        "u_bounce": look.bounce,
+        "u_key_power": look.key_power,
+    }
+
+
+def clip_of(camera: Camera, aspect: float, origin: Array) -> Array:
     """Clip from world-relative-to-origin, transposed as gloo takes it."""
     view = camera.view()
     view[:3, 3] = -view[:3, :3] @ (camera.eye - origin)

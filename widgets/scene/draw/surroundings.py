@@ -103,3 +103,7 @@ class Ground:
         program["u_strength"] = strength
         program["u_pixels"] = scale
         program.draw("triangle_strip")
+
+    def draw_again(self) -> None:
+        """Draw the same once more, into another viewport."""
+        self._program.draw("triangle_strip")
