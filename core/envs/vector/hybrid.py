@@ -115,6 +115,7 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
     ) -> None:
         super().__init__()
         env_fns = tuple(env_fns)
+        self.env_fns = env_fns  # as Gymnasium's have them
         if workers:
             refuse_while_importing()
         check_arguments(

@@ -54,7 +54,7 @@ class Hook:
         # Of a copy this is the copy's own method.
         if self._bound is not None:
             return (_same, (self._bound,))
-        return (types.MethodType, (self._function, self._owner()))
+        return (_method, (self._function, self._owner()))
 
 
 def hook(owner: Any, name: str, around: Callable[..., Any]) -> Hook:
@@ -77,6 +77,10 @@ def unhook(owner: Any, name: str, made: Hook) -> None:
         setattr(owner, name, made._bound)
     else:
         delattr(owner, name)
+
+
+def _method(function: Any, owner: Any) -> Any:
+    return types.MethodType(function, owner)
 
 
 def _same(value: Any) -> Any:

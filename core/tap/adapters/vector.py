@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from isoscope.core.tap.adapters.scalars import Name
     from isoscope.core.tap.session import TapSession
 
-NEXT_STEP, SAME_STEP = "next_step", "same_step"
+SAME_STEP, DISABLED = "same_step", "disabled"
 FINALS = ("final_obs", "final_observation", "final_info")
 MOST_REASONS = 64  # rows of a step whose reasons are looked for
 
@@ -71,6 +71,7 @@ class VectorTap:
         self._stream: Any = None
         self._space_watched = Watched()
         self._told_failure = False
+        self._ended = np.zeros(self.count, np.bool_)
 
     def attach(self, env: Any) -> None:
         """Put the tap around the environment's methods."""
@@ -82,12 +83,16 @@ class VectorTap:
     def _reset(
         self, env: Any, original: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> Any:
+        # Gymnasium's take the mask out of the dict that they are given.
+        asked = {**kwargs}
+        if isinstance(kwargs.get("options"), dict):
+            asked["options"] = {**kwargs["options"]}
         result = self._call(env, "reset", original, *args, **kwargs)
         if self.session.on:
             with self.session.guard:
                 self._begin(env)
                 if not self.inside:
-                    self._was_reset(env, result, *args, **kwargs)
+                    self._was_reset(env, result, *args, **asked)
         return result
 
     def _was_reset(
@@ -101,6 +106,7 @@ class VectorTap:
         self._stream.reset(observation, mask)
         which = np.arange(self.count) if mask is None else np.flatnonzero(mask)
         seeds = self.seeds(env, seed)
+        self._ended[which] = False
         self._episodes_begin(which)
         rows = self._rows(env, which)
         rows["valid"] = 0
@@ -169,7 +175,11 @@ class VectorTap:
         rows["reward"] = np.where(resets, np.nan, step.rewards.astype(np.float64))
         rows["terminated"] = np.where(resets, -1, step.terminated)
         rows["truncated"] = np.where(resets, -1, step.truncated)
-        rows["valid"] = acted if step.obs is not None and self._mode else -1
+        rows["valid"] = acted if self._mode else -1
+        if self._mode == DISABLED:
+            # What comes after the end is no transition that anybody has defined.
+            rows["valid"][self._ended] = -1
+            self._ended |= done
         groups = {RAW: step.actions, BEFORE: step.obs, AFTER: step.next_obs}
         present = {RAW: acted, BEFORE: acted, AFTER: np.ones(self.count, np.bool_)}
         clipped = within(step.actions, self._limits)

@@ -1,0 +1,204 @@
+"""Any Gymnasium environment: nothing changes, and everything it gives is recorded."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.wrappers import ClipAction, TimeLimit
+
+from isoscope.core.tap.adapters.hooks import is_hooked
+from tests.core.tap.adapters.same import assert_same, column, single_run
+
+if TYPE_CHECKING:
+    from tests.core.tap.adapters.conftest import Tap
+
+
+class Talker(gym.Env[Any, Any]):
+    """Has a Dict of everything, infos that come and go, and writes into its arrays."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Dict(
+            {
+                "image": spaces.Box(0, 255, (2, 2, 3), np.uint8),
+                "pose": spaces.Box(-1, 1, (3,), np.float64),
+                "which": spaces.Discrete(4, start=2),
+                "text": spaces.Text(5),
+            }
+        )
+        self.action_space = spaces.Box(-1, 1, (2,), np.float32)
+        self._pose = np.zeros(3)
+        self.fails = False
+
+    def _seen(self) -> dict[str, Any]:
+        image = np.full((2, 2, 3), self.count % 256, np.uint8)
+        return {"image": image, "pose": self._pose, "which": 2, "text": "abc"}
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.count = 0
+        self._pose[:] = self.np_random.uniform(size=3)
+        return self._seen(), {"options": options}
+
+    def step(self, action: Any) -> Any:
+        if self.fails:
+            raise ArithmeticError("singular")
+        self.count += 1
+        self._pose += 0.25  # in place: what was given before changes too
+        action *= 0  # and what was given to it
+        info: dict[str, Any] = {"reward_terms": {"lean": 0.5, "alive": self.count}}
+        if self.count % 2:
+            info["odd"] = np.int32(self.count)
+        if self.count == 3:
+            info["terminated_reason"] = "three"
+        return self._seen(), 0.5, self.count == 3, False, info
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1", "MountainCar-v0"])
+def test_nothing_changes(watched: Tap, name: str) -> None:
+    plain = single_run(gym.make(name), 60)
+    seen = single_run(watched.attach(gym.make(name)), 60)
+    assert_same(seen, plain)
+
+
+def test_all_that_comes_out_is_recorded(watched: Tap) -> None:
+    out = single_run(watched.attach(gym.make("CartPole-v1")), 60)
+    labelled = watched.labelled()
+    told = labelled.transitions()
+    rows = out[:-2]
+    assert len(told) == len(rows)
+    after = column(labelled, "observation_after")
+    before = column(labelled, "observation_before")
+    for k, (transition, row) in enumerate(zip(told, rows, strict=True)):
+        assert after.values[k].tobytes() == row[0].tobytes()
+        if len(row) == 2:
+            assert transition.valid == 0
+            assert transition.control_step == 0
+            assert not before.valid[k]
+            continue
+        assert transition.valid == 1
+        assert transition.reward == row[1]
+        assert (transition.terminated, transition.truncated) == row[2:4]
+        assert before.values[k].tobytes() == rows[k - 1][0].tobytes()
+    assert [t.episode for t in told if t.valid == 0] == list(
+        range(1, 1 + sum(len(row) == 2 for row in rows))
+    )
+    assert told[0].seed == 3
+    assert labelled.identity.seeds == [3]
+    assert len({t.action_rng_digest for t in told}) > len(told) // 2
+
+
+def test_a_dict_is_recorded_leaf_by_leaf(watched: Tap) -> None:
+    env = watched.attach(Talker())
+    env.reset(seed=1, options={"easy": True})
+    poses = []
+    for _ in range(3):
+        given = np.array([2.0, 0.5], np.float32)
+        poses.append(env.step(given)[0]["pose"].copy())
+    labelled = watched.labelled()
+    pose = column(labelled, "observation_after", "pose")
+    # Owned: the environment went on writing into the very same array.
+    np.testing.assert_array_equal(pose.values[1:], poses)
+    np.testing.assert_array_equal(
+        pose.values[:3], column(labelled, "observation_before", "pose").values[1:]
+    )
+    assert column(labelled, "observation_after", "image").values[2].max() == 2
+    assert column(labelled, "observation_after", "which").values.tolist() == [2] * 4
+    assert "text" not in labelled.names("observation_after")
+    raw = column(labelled, "raw_action")
+    assert raw.values[1].tolist() == [2.0, 0.5]  # as given, before it was written to
+    # Nobody clips here as far as anybody knows: only the raw action is told.
+    assert not column(labelled, "action").valid.any()
+    assert column(labelled, "reward_term", "alive").values[1:].tolist() == [1, 2, 3]
+    assert column(labelled, "info", "odd").valid.tolist() == [False, True, False, True]
+    assert labelled.transitions()[3].reasons == {"terminated_reason": "three"}
+    assert labelled.resets()[0].options == {"easy": True}
+    assert labelled.resets()[0].automatic == 0
+
+
+def test_clipping_is_told_where_it_is_done(watched: Tap) -> None:
+    env = watched.attach(ClipAction(TimeLimit(Talker(), 9)))
+    env.reset(seed=1)
+    env.step(np.array([2.0, np.nan], np.float32))
+    labelled = watched.labelled()
+    clipped = column(labelled, "action").values[1]
+    assert clipped[0] == 2.0  # ClipAction's own space has no limits
+    assert np.isnan(clipped[1]) or not column(labelled, "action").valid[1]
+
+
+def test_within_limits_clipping_changes_nothing(watched: Tap) -> None:
+    env = watched.attach(gym.make("Pendulum-v1"))
+    env.reset(seed=1)
+    for value in (1.5, 2.5):
+        env.step(np.array([value], np.float32))
+    labelled = watched.labelled()
+    assert column(labelled, "raw_action").values[1:, 0].tolist() == [1.5, 2.5]
+    assert column(labelled, "action").valid.tolist() == [False, True, False]
+
+
+def test_what_is_raised_is_raised_and_told(watched: Tap) -> None:
+    env = watched.attach(Talker())
+    env.reset(seed=1)
+    env.fails = True  # it is the very same object
+    with pytest.raises(ArithmeticError, match="singular"):
+        env.step(np.zeros(2, np.float32))
+    env.fails = False
+    env.step(np.zeros(2, np.float32))
+    labelled = watched.labelled()
+    [failure] = labelled.failures()
+    assert (failure.what, failure.env) == ("step", 0)
+    assert "ArithmeticError: singular" in failure.message
+    assert len(labelled.transitions()) == 2
+
+
+def test_a_tap_that_fails_is_off_and_nobody_notices(
+    watched: Tap, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    env = watched.attach(gym.make("CartPole-v1"))
+    single = env.reset(seed=3)
+
+    def fails(*_: object, **__: object) -> int:
+        raise OSError("no more")
+
+    monkeypatch.setattr(watched.file, "transition", fails)
+    assert_same(single_run(env, 30), single_run(gym.make("CartPole-v1"), 30))
+    assert not watched.session.on
+    assert single
+    assert capfd.readouterr().err.count("turned itself off") == 1
+
+
+def test_what_is_never_used_appears_nowhere(watched: Tap) -> None:
+    probe = watched.attach(gym.make("CartPole-v1"))
+    probe.close()
+    used = watched.attach(gym.make("CartPole-v1"))
+    used.reset(seed=1)
+    labelled = watched.labelled()
+    assert labelled.identity.environments == 1
+    assert [t.env for t in labelled.transitions()] == [0]
+
+
+@pytest.mark.parametrize("copier", [copy.deepcopy, "pickle"])
+def test_copies_go_without_the_tap(watched: Tap, copier: Any) -> None:
+    env = watched.attach(Talker())
+    env.reset(seed=1)
+    if copier == "pickle":
+        twin = pickle.loads(pickle.dumps(env))
+    else:
+        twin = copier(env)
+    assert not is_hooked(twin, "step")
+    action = np.ones(2, np.float32)
+    assert twin.step(action)[0]["pose"].tolist() == (env._pose + 0.25).tolist()
+    assert twin.count == 1
+    assert env.count == 0
+    assert len(watched.labelled().transitions()) == 1
+
+
+def test_attaching_twice_is_attaching_once(watched: Tap) -> None:
+    env = watched.attach(watched.attach(gym.make("CartPole-v1")))
+    env.reset(seed=1)
+    assert len(watched.labelled().transitions()) == 1
