@@ -41,12 +41,16 @@ class Taint(msgspec.Struct, frozen=True, kw_only=True):
     until
         Where it ends if the last one is not given: right ``"here"``, before the next
         ``"reset"`` of the environment, or only at the ``"end"`` of the recording.
+    between
+        Whether it happened before the first native step, so that all is well again if
+        the environment's next step is a reset's.
     """
 
     env: int | None = None
     native: tuple[int, int | None] | None = None
     transition: tuple[int, int | None] | None = None
     until: Literal["here", "reset", "end"] = "reset"
+    between: bool = False
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

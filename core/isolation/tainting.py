@@ -159,12 +159,18 @@ class _Table:
         if taint.until == "here":
             return own[low : int(np.searchsorted(own, first, "right"))]
         if taint.until == "reset":
-            return own[low : low + self._before_reset(own[low:])]
+            rest = own[low:]
+            if taint.between and len(rest) and self._resets(rest[:1])[0]:
+                return _NONE
+            return own[low : low + self._before_reset(rest)]
         return own[low:]
+
+    def _resets(self, own: Array) -> BoolArray:
+        return np.asarray(self._labels.kind[own] == StepKind.RESET)
 
     def _before_reset(self, own: Array) -> int:
         """How many of these steps are before the next reset after the first one."""
-        again = self._labels.kind[own] == StepKind.RESET
+        again = self._resets(own)
         episode = self._labels.episode[own]
         again[1:] |= (np.diff(episode) != 0) & (episode[1:] >= 0)
         at = np.flatnonzero(again[1:])

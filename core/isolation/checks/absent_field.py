@@ -34,12 +34,16 @@ def run(context: Context) -> Iterator[Finding]:
     """Yield one finding for the fields of an actor that the same steps lack."""
     subject = context.subject
     h_s = subject.recording.steps.h_s
+    scenes, scene_of_row = _scenes(context)
     for actor in subject.recording.actors:
+        scene = scenes.get(actor.index)
         alike: dict[bytes, tuple[Array, list[str], int]] = {}
         for name, track in actor.fields.tracks.items():
             if not isinstance(track, Track) or meaning(name).kind not in STATE:
                 continue
             rows = absent_rows(actor, track, len(subject.recording))
+            if scene is not None:  # in all other scenes' rows it can't be
+                rows = rows[scene_of_row[rows] == scene]
             # A step of 0 s has no velocity; that it is there is another note.
             rows = rows[~(h_s[rows] <= 0)]
             if len(rows):
@@ -48,6 +52,16 @@ def run(context: Context) -> Iterator[Finding]:
                 names.append(name)
         for rows, names, present in alike.values():
             yield _finding(context, actor, rows, names, present)
+
+
+def _scenes(context: Context) -> tuple[dict[int, int], Array]:
+    """The scene of each actor, and of each native step, where these are told."""
+    labelled = context.subject.recording.labelled
+    if labelled is None or context.labelled is None:
+        return {}, np.zeros(0, np.int64)
+    told = [labelled.actors[number] for number in sorted(labelled.actors)]
+    scenes = {index: actor.info.scene for index, actor in enumerate(told)}
+    return scenes, context.labelled.steps.scene
 
 
 def _finding(

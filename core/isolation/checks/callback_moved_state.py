@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.isolation.checks.incomplete_recording import told_whole
 from isoscope.core.isolation.findings import Finding, Taint
 from isoscope.core.isolation.following import Carry
 from isoscope.core.isolation.registry import CannotRunError
@@ -18,6 +19,7 @@ from isoscope.core.summary import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from isoscope.core.attribution.result import Jump
     from isoscope.core.isolation.context import Context, Examined
     from isoscope.core.isolation.findings import Severity
     from isoscope.core.isolation.following import Joined
@@ -55,6 +57,9 @@ def run(context: Context) -> Iterator[Finding]:
             "no step tells where it began",
             "transforms and velocities (record_dynamic_actor_state), or digests",
         )
+    if told_whole(context) and not exact:
+        for jump in attribution.jumps:
+            yield _jumped(subject, jump)
     displaced = attribution.displaced
     for index, count in attribution.displaced_actors.items():
         rows = np.flatnonzero(displaced) if displaced is not None else np.zeros(0, int)
@@ -113,6 +118,24 @@ def _by_digest(joined: Joined, start: Start) -> Finding:
         remedy=REMEDY,
         evidence={"own_last_native": own, "by": "digest"},
         taints=(Taint(env=env, native=(row, row)),),
+    )
+
+
+def _jumped(subject: Examined, jump: Jump) -> Finding:
+    env, episode, control_step = subject.place(jump.native)
+    place = subject.where(jump.native)
+    headline = f"something moved {env_named(env)}'s state before {place}"
+    return Finding(
+        id=ID,
+        severity=SEVERITY,
+        env=env,
+        episode=episode,
+        control_step=control_step,
+        native=(jump.native, jump.native),
+        headline=headline,
+        message=f"{headline}: no step left this state, and none is missing",
+        remedy=REMEDY,
+        taints=(Taint(env=env, native=(jump.native, jump.native)),),
     )
 
 

@@ -89,7 +89,11 @@ def _refused(joined: Joined, one: Failed) -> Finding:
             "be restored."
         ),
         evidence={"problem": one.problem, "scene": one.scene, "partial": False},
-        taints=((Taint(env=one.env, native=(one.row, None)),) if one.env >= 0 else ()),
+        taints=(
+            (Taint(env=one.env, native=(one.row, None), between=True),)
+            if one.env >= 0
+            else ()
+        ),
     )
 
 

@@ -125,7 +125,10 @@ def _finding(joined: Joined, one: Failed) -> Finding:
             "Catch what can fail before the restore, or capture in a finally."
         ),
         evidence={"problem": one.problem, "scene": one.scene},
-        taints=(Taint(env=one.env, native=(one.row, None)), *_broken(joined, one)),
+        taints=(
+            Taint(env=one.env, native=(one.row, None), between=True),
+            *_broken(joined, one),
+        ),
     )
 
 

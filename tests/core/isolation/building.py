@@ -81,8 +81,8 @@ class Run:
             "extra": {"cores": 4},
         }
         self.recorder = Recorder(self.path, r.Identity(**(told | identity)))
-        self.balls = {}
-        self.frames = {}
+        self.frames: dict[int, Any] = {}
+        self._examined: Examined | None = None
         for scene in sorted(set(self.scene_of)):
             self.recorder.scene(r.SceneInfo(id=scene, key="ball", engine="made"))
             ball = self.recorder.actor(
@@ -92,6 +92,8 @@ class Run:
                 r.Field(name=name, shape=(3,), unit=unit, actor=ball)
                 for name, unit in (("translationCom", "m"), ("vcom", "m/s"))
             ]
+            if not states:
+                continue
             self.frames[scene] = self.recorder.frame(fields, "float64", scene=scene)
         groups = [("raw_action", "value", 1), ("action", "value", 1)]
         groups += [
@@ -115,7 +117,6 @@ class Run:
         # Of the scenes: position, speed, and what no velocity shows.
         self.world: dict[int, tuple[float, float, float]] = {}
         self.own: dict[int, tuple[float, float, float]] = {}
-        self.taken: dict[int, int] = {}
         self.configuration = dict.fromkeys(self.scene_of, "usual")
         self.episode = dict.fromkeys(range(envs), 0)
         self.k = dict.fromkeys(range(envs), 0)
@@ -191,6 +192,7 @@ class Run:
         self.world[scene] = after
         self.wall_ns += 1000
         k = self.k[env]
+        free = more.pop("free", False)
         told: dict[str, Any] = {
             "env": env,
             "episode": self.episode[env],
@@ -209,6 +211,9 @@ class Run:
             "solver_iterations": 3,
             "solver_residual": 1e-12,
         }
+        if free:
+            told |= dict.fromkeys(("env", "episode", "control_step", "substep"), -1)
+            told["kind"] = StepKind.FREE
         if self.digests:
             said = self.configuration[scene].encode()
             told["digest_before"] = self.digest(before)
@@ -338,11 +343,13 @@ class Run:
 
     def examine(self) -> Examined:
         """Close the recording and read it."""
-        self.recorder.close()
-        recording = load(self.path)
-        attributor = Attributor(recording)
-        attributor.update()
-        return Examined(recording, attributor.result())
+        if self._examined is None:
+            self.recorder.close()
+            recording = load(self.path)
+            attributor = Attributor(recording)
+            attributor.update()
+            self._examined = Examined(recording, attributor.result())
+        return self._examined
 
     def audit(self) -> Audit:
         return audit(Context(self.examine()))
