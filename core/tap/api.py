@@ -273,7 +273,7 @@ def _last_words(session: TapSession) -> str:
     error = getattr(sys, "last_value", None)
     if error is None or hasattr(sys, "ps1") or not session.on:
         return ""
-    words = one_line(f"{type(error).__name__}: {error}")
+    words = one_line(f"{type(error).__name__}: {error}").removesuffix(":")
     with session.guard:
         session.recorder.failure(r.Failure("program", words, wall_ns=time.time_ns()))
     return words

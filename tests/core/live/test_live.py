@@ -22,7 +22,7 @@ from isoscope.core.live.client import Client
 from isoscope.core.live.source import LiveSource, Phase
 from isoscope.core.recording.source import Source
 from isoscope.core.tap import messages as m
-from isoscope.core.tap import runtime
+from isoscope.core.tap import process, runtime
 from tests.core.tap.fake import FakeEnv, run
 from tests.core.tap.support import Child, opened, until
 from tests.core.tap.test_messages import mutated, valid
@@ -199,6 +199,22 @@ def test_a_run_that_is_killed(windows: list[Window], words: bool) -> None:
     assert discovery.running() == []
     failures = window.source.reader.labelled.failures()
     assert failures[-1].message == told
+
+
+def test_workers_end_with_a_run_that_is_killed(windows: list[Window]) -> None:
+    with Child("tests.core.tap.fleet_runner") as runner:
+        workers = [int(number) for number in runner.says().split()]
+        windows.append(window := Window())
+        runner.tell("4")
+        assert runner.says() == "done"
+        until(lambda: window.rows >= 16)
+        os.kill(runner.process.pid, signal.SIGKILL)
+        window.wait()
+        until(lambda: not any(process.alive(number) for number in workers))
+    assert window.source.phase is Phase.DIED
+    assert discovery.running() == []
+    transitions = window.source.reader.labelled.transitions()
+    assert {t.env for t in transitions} == {0, 1}
 
 
 def test_a_recorded_run_that_is_killed(tmp_path: Path, windows: list[Window]) -> None:
@@ -426,12 +442,12 @@ def test_runs_are_found_and_the_dead_removed(tmp_path: Path) -> None:
     assert all(p.stat().st_mode & 0o77 == 0 for p in folder.iterdir())
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    for number, (process, started) in enumerate([(gone.pid, 0), (os.getpid(), 1)]):
+    for number, (pid, started) in enumerate([(gone.pid, 0), (os.getpid(), 1)]):
         runtime.announce(
             runtime.Run(
                 address="tcp://127.0.0.1:9",
                 run=f"{number}",
-                process=process,
+                process=pid,
                 started=started,
                 host=me.host,
             )
