@@ -146,6 +146,15 @@ class Profiler:
         self._lazy = lazy
         self._path = ""  # empty outside of a whole
         self._sums: dict[str, float] = {}
+        self._last: StepProfile | None = None
+
+    def take(self) -> StepProfile | None:
+        """What was told last, once; None where nothing was timed since.
+
+        For whoever wraps the environment, and so knows which control step it was of.
+        """
+        taken, self._last = self._last, None
+        return taken
 
     def whole(self, what: Whole) -> AbstractContextManager[None]:
         """Time a control step or a reset, and tell it; nothing inside of another."""
@@ -184,7 +193,8 @@ class Profiler:
             for path, sum_s in self._sums.items()
         ]
         entries += _copied(before, _books(lanes))
-        step_profiles.tell(StepProfile(what, self.envs, tuple(entries)))
+        self._last = StepProfile(what, self.envs, tuple(entries))
+        step_profiles.tell(self._last)
 
     @contextmanager
     def _part(self, name: str) -> Iterator[None]:

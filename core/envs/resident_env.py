@@ -115,7 +115,7 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         self._last: ControlStep | None = None
         self._told = BatchTeller(self.lanes, results)
         lazy = results == "lazy"
-        self._profiler = Profiler(self.lanes.envs, self.lanes, lazy=lazy)
+        self.profiler = Profiler(self.lanes.envs, self.lanes, lazy=lazy)
         self.closed = False
 
     # -- Gymnasium ---------------------------------------------------------------------
@@ -136,9 +136,9 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         worlds = None
         if options is not None and "reset_mask" in options:
             worlds = self._mask(options["reset_mask"])
-        with self._profiler.whole("reset"):
+        with self.profiler.whole("reset"):
             observation = self.reset_device(worlds, self._expanded(seed))
-            with self._profiler.part("convert"):
+            with self.profiler.part("convert"):
                 lanes = self.lanes
                 info = self._told.masked(
                     {
@@ -161,9 +161,9 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
             [N, A]: NumPy's, or of the scene's kind, which then does not leave the
             device.
         """
-        with self._profiler.whole("step"):
+        with self.profiler.whole("step"):
             result = self.step_device(actions)
-            with self._profiler.part("convert"):
+            with self.profiler.part("convert"):
                 return self._answered(result)
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -208,12 +208,12 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
             For another shape, or numbers that are not finite if the policy is to raise.
         """
         self._refuse_closed("stepping")
-        with self._profiler.whole("step"):
+        with self.profiler.whole("step"):
             return self._step_device(actions)
 
     def _step_device(self, actions: Any) -> BatchStep:
         lanes, xp, mode = self.lanes, self.lanes.xp, self.autoreset_mode
-        with self._profiler.part("convert"):
+        with self.profiler.part("convert"):
             action, finite = self._actions(actions)
         if mode is AutoresetMode.DISABLED and not on_host(lanes.ready):
             self._look_for_ended()

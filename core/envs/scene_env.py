@@ -100,7 +100,7 @@ class SceneEnv(gym.Env[Observation, Observation]):
             self.lease.release()
             raise
         self._last: ControlStep | None = None
-        self._profiler = Profiler((env_id,), self.lanes)
+        self.profiler = Profiler((env_id,), self.lanes)
 
     # -- Gymnasium ---------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class SceneEnv(gym.Env[Observation, Observation]):
         if seed is not None:
             self.lanes.seed(0, seed)
         self._last = None
-        profiler = self._profiler
+        profiler = self.profiler
         with profiler.whole("reset"):
             seen = self.lanes.reset()
             with profiler.part("convert"):
@@ -140,7 +140,7 @@ class SceneEnv(gym.Env[Observation, Observation]):
             See `LaneGroup.step`; and for an action of the wrong shape.
         """
         self._refuse_closed("stepping")
-        profiler = self._profiler
+        profiler = self.profiler
         with profiler.whole("step"):
             with profiler.part("convert"):
                 row = self._row(action)

@@ -162,7 +162,7 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
         self._ended = np.zeros(self.num_envs, dtype=np.bool_)
         self._begun = np.zeros(self.num_envs, dtype=np.bool_)
         self._in_doubt = False
-        self._profiler = Profiler(())
+        self.profiler = Profiler(())
 
     @property
     def worker_info(self) -> tuple[WorkerInfo, ...]:
@@ -254,11 +254,11 @@ class HybridVectorEnv(VectorEnv[Any, Any, Array]):
         WorkerDiedError, WorkerTimeoutError
             See the class; the vector environment is closed then.
         """
-        with self._profiler.whole("step"):
+        with self.profiler.whole("step"):
             return self._step(self._open(STEPPING), actions)
 
     def _step(self, crew: Crew, actions: Any) -> Step:
-        part = self._profiler.part
+        part = self.profiler.part
         self._check_can_step()
         memory = _memory(crew)
         with part("convert"):

@@ -21,6 +21,7 @@ from isoscope.core.tap.adapters.kinds import innermost
 from isoscope.core.tap.adapters.leaves import described, leaves
 from isoscope.core.tap.adapters.scene import task_identity, task_names, watch_of
 from isoscope.core.tap.adapters.scene_watch import CAUSE
+from isoscope.core.tap.adapters.stage_times import record_stages, watch_stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,10 +80,12 @@ class ResidentTap:
             self._begin(innermost(env), kwargs.get("seed"))
             self._resetting = True
         try:
-            return original(*args, **kwargs)
+            result = original(*args, **kwargs)
         finally:
             self._resetting = False
             self._seeds = []
+        self._record_stages(env)
+        return result
 
     def step(
         self, env: Any, original: Callable[..., Any], *args: Any, **kwargs: Any
@@ -90,7 +93,13 @@ class ResidentTap:
         """Around ``step``."""
         with self.session.guard:
             self._begin(innermost(env), None)
-        return original(*args, **kwargs)
+        result = original(*args, **kwargs)
+        self._record_stages(env)
+        return result
+
+    def _record_stages(self, env: Any) -> None:
+        with self.session.guard:
+            record_stages(self.session, innermost(env).profiler.take(), -1, -1)
 
     def close(
         self, env: Any, original: Callable[..., Any], *args: Any, **kwargs: Any
@@ -181,6 +190,7 @@ class ResidentTap:
             return
         self._begun = True
         session = self.session
+        watch_stages(session)
         self._lanes: LaneGroup = env.lanes
         self.first = session.env_index(self.count, self._index)
         run = runs.of(session)

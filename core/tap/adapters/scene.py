@@ -11,6 +11,7 @@ from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost
 from isoscope.core.tap.adapters.scene_watch import CAUSE, SceneWatch
 from isoscope.core.tap.adapters.single import SingleTap
+from isoscope.core.tap.adapters.stage_times import record_stages, watch_stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,6 +55,7 @@ class SceneTap(SingleTap):
         runs.of(self.session).learn("isoscope", task_identity(inner.task, inner.lanes))
         self._watch = watch_of(self.session, inner.lanes, [0])
         self._watch.numbers[inner.lanes] = (self.number,)
+        watch_stages(self.session)
         self._limits = None  # how it clips is asked, not assumed
 
     def before(self, env: Any, control_step: int) -> None:
@@ -75,8 +77,10 @@ class SceneTap(SingleTap):
         return inner.lanes.scene.to_host(step.clipped, CAUSE)[0]
 
     def after(self, env: Any, info: Any, transition: int) -> None:
-        """Take a snapshot where one is due."""
+        """Record its stages' times; take a snapshot where one is due."""
         watch, k = self._watch, self.control_step
+        told = innermost(env).profiler.take()
+        record_stages(self.session, told, self.number, transition)
         every = self.session.snapshots_every
         if watch is not None and every and k % every == 0:
             lanes: LaneGroup = innermost(env).lanes
