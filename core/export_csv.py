@@ -19,6 +19,7 @@ import numpy as np
 
 from isoscope.core.errors import UsageError
 from isoscope.core.series import (
+    CONTROL,
     FieldRows,
     Reference,
     component_count,
@@ -103,7 +104,9 @@ class _Columns:
 
     def __init__(self, recording: Recording, ref: Reference, tells: bool) -> None:
         track = track_of(recording, ref)
-        who = "step" if ref.actor is None else f"actor {ref.actor}"
+        who = {None: "step", CONTROL: "control step"}.get(
+            ref.actor, f"actor {ref.actor}"
+        )
         if track is None:
             raise UsageError(f"{who} has no field {ref.field!r} in {recording.name}")
         if not is_numeric(track):
@@ -120,7 +123,7 @@ class _Columns:
             self._parts: list[int] = []
             parts = [f"{name}.{measure}{ending}"]
         else:
-            labels = component_names(ref.field, track.shape)
+            labels = component_names(ref.field, track.shape, track)
             every = range(component_count(track))
             self._parts = list(every if ref.component is None else [ref.component])
             if any(part not in every for part in self._parts):
@@ -161,6 +164,8 @@ def _name_of(recording: Recording, actor: int | None) -> str:
     """The actor's name, with its handle where another one has the same name."""
     if actor is None:
         return "step"
+    if actor == CONTROL:
+        return "control"
     found = recording.actors[actor]
     same = sum(other.name == found.name for other in recording.actors)
     return found.name if same == 1 else f"{found.name} {found.handle}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from isoscope.core.recording.labelled.records import Field
 from isoscope.core.recording.schema import FIELDS, meaning
 from isoscope.core.recording.tracks import RaggedWindow
 
@@ -27,6 +28,8 @@ MEASURES: dict[Measure, str] = {
     "sum": "sum of the norms a step",
     "max": "largest norm a step",
 }
+# In the place of an actor's index: the control steps' own fields.
+CONTROL = -1
 _NUMERIC = "fiub"
 # Where bodies are, then how they move, then what acts on them, then the rest.
 _KINDS = (
@@ -47,7 +50,7 @@ class Reference(Protocol):
 
     @property
     def actor(self) -> int | None:
-        """Index of the actor."""
+        """Index of the actor; `CONTROL` for what goes with control steps."""
         ...
 
     @property
@@ -76,6 +79,8 @@ def track_of(recording: Recording, ref: Reference) -> AnyTrack | None:
     """The track that is referred to, or None where the recording has none."""
     if ref.actor is None:
         return recording.scene.get(ref.field)
+    if ref.actor == CONTROL:
+        return recording.control.get(ref.field)
     if not 0 <= ref.actor < len(recording.actors):
         return None
     return recording.actors[ref.actor].fields.get(ref.field)
@@ -93,13 +98,32 @@ def component_count(track: AnyTrack) -> int:
     return int(np.prod(track.shape, dtype=np.int64))
 
 
-def component_names(field: str, shape: tuple[int, ...]) -> list[str]:
+def told_by(track: AnyTrack | None) -> Field | None:
+    """What a labelled recording says of a field; None where it is another kind's."""
+    found = getattr(track, "field", None)
+    return found if isinstance(found, Field) else None
+
+
+def unit_told(field: str, track: AnyTrack | None) -> str | None:
+    """The unit of a field's values, as the recording says it or the schema knows it."""
+    told = told_by(track)
+    if told is not None and told.unit is not None:
+        return told.unit
+    return meaning(field).unit
+
+
+def component_names(
+    field: str, shape: tuple[int, ...], track: AnyTrack | None = None
+) -> list[str]:
     """A short name for each flat index of a row: ``x``, ``3``, ``2.z``; ``""`` if one.
 
     The last axis takes the names of the schema where their number fits.
     """
     if shape == ():
         return [""]
+    told = told_by(track)
+    if told is not None and len(told.names) == int(np.prod(shape, dtype=np.int64)):
+        return list(told.names)
     known = meaning(field).components
     last = known if len(known) == shape[-1] else [str(i) for i in range(shape[-1])]
     names = list(last)
@@ -117,7 +141,7 @@ def unit_of(ref: Reference, track: AnyTrack | None) -> str | None:
     """The unit of what the reference names; None where it is unknown."""
     if track is not None and track.ragged and (ref.measure or "count") == "count":
         return ""
-    return meaning(ref.field).unit
+    return unit_told(ref.field, track)
 
 
 class FieldRows:
@@ -170,6 +194,12 @@ class FieldRows:
         """These rows, ascending: float64 [n], and where there is a finite number."""
         if len(rows) == 0:
             return np.zeros(0), np.zeros(0, np.bool_)
+        pick = getattr(self.track, "pick", None)
+        if pick is not None:  # the rows lie far apart, and it can find them
+            found, valid = pick(rows)
+            flat = found.reshape(len(valid), -1)
+            values = flat[:, self.component].astype(np.float64)
+            return values, valid & np.isfinite(values)
         first = int(rows[0])
         window = self.track.read(first, int(rows[-1]) + 1)
         if isinstance(window, RaggedWindow):

@@ -233,7 +233,8 @@ class Document:
     def actor(self, index: int | None) -> Actor | None:
         """The actor of this index, or None where there is none."""
         actors = self.recording.actors
-        return actors[index] if index is not None and index < len(actors) else None
+        there = index is not None and 0 <= index < len(actors)
+        return actors[index] if there and index is not None else None
 
     def set_hidden(self, actor: int, hidden: bool) -> None:
         """Draw an actor or not."""

@@ -268,6 +268,9 @@ class Recording:
     wall_s
         float64 [T]: the computer's time of each row, seconds since the epoch; NaN where
         unknown. None where the source has no such time.
+    control
+        Fields of the control steps, in every native step that each one took: empty
+        where the source tells of none.
     labelled
         What a labelled recording holds besides these columns, or None.
     """
@@ -286,6 +289,7 @@ class Recording:
     real: np.dtype[Any] | None = None
     notes: dict[str, str] = field(default_factory=dict)
     wall_s: Array | None = None
+    control: FieldTable = field(default_factory=FieldTable)
     labelled: LabelledRecording | None = None
 
     def __len__(self) -> int:

@@ -8,12 +8,13 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QPainter
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
+from isoscope.core.recording.labelled.places import LabelledPlace, labelled_place
 from isoscope.core.recording.superdex.places import (
     Place,
     creation_place,
     step_place,
 )
-from isoscope.core.series import values_a_point
+from isoscope.core.series import CONTROL, values_a_point
 from isoscope.widgets.inspector.nodes import Kind, Node
 from isoscope.widgets.inspector.texts import exact_text, type_text, whole_lines
 from isoscope.widgets.look import mono, scaled
@@ -124,7 +125,7 @@ class Details(QWidget):
         self._document: Document | None = None
         self._node: Node | None = None
         self._row = 0
-        self._found: tuple[Node, Place | None] | None = None
+        self._found: tuple[Node, Place | LabelledPlace | None] | None = None
         self.box = ValueBox()
         self.box.resized.connect(
             lambda: self.show_node(self._document, self._node, self._row)
@@ -177,7 +178,9 @@ class Details(QWidget):
             self.box.show_value("", hint, "", [], True)
             return
         owner = "step" if node.actor is None else node.actor.name
-        unit = node.meaning.unit
+        if node.owner == CONTROL:
+            owner = "control step"
+        unit = node.unit
         ending = " [unit unknown]" if unit is None else f" [{unit}]" if unit else ""
         about = node.meaning.about + (
             " · at creation" if node.kind is Kind.REFERENCE else ""
@@ -196,15 +199,18 @@ class Details(QWidget):
         title = f"{owner} · {node.field}{part}{ending}"
         self.box.show_value(title, about.strip(" ·"), place, lines, value is None)
 
-    def _place(self) -> Place | None:
+    def _place(self) -> Place | LabelledPlace | None:
         """Where the value is; looked up once a row, then only the event differs."""
         node = self._node
         if node is None or not node.is_value:
             return None
+        document = self._document
+        if document is not None and document.recording.labelled is not None:
+            return self.place()
         if self._found is None or self._found[0] is not node or self._found[1] is None:
             self._found = node, self.place()
         found = self._found[1]
-        if found is None or node.kind is Kind.REFERENCE:
+        if not isinstance(found, Place) or node.kind is Kind.REFERENCE:
             return found
         parts = found.object.split("/", 3)  # "", "events", the number, the rest
         parts[2] = str(self._event())
@@ -214,11 +220,17 @@ class Details(QWidget):
         events = () if self._document is None else self._document.recording.steps.event
         return int(events[self._row]) if self._row < len(events) else -1
 
-    def place(self) -> Place | None:
+    def place(self) -> Place | LabelledPlace | None:
         """Where the shown value is, looked up in the file now; None if it can't be."""
         document, node = self._document, self._node
         if document is None or node is None or node.value_at(self._row) is None:
             return None
+        reference = node.kind is Kind.REFERENCE
+        labelled = labelled_place(
+            document.recording, node.owner, node.field, self._row, creation=reference
+        )
+        if labelled is not None:
+            return labelled
         if node.kind is Kind.REFERENCE and node.actor is not None:
             events = document.recording.steps.event
             created = node.actor.created_native

@@ -82,8 +82,7 @@ class InspectorModel(QAbstractItemModel):
     def find(self, actor: int | None, name: str | None) -> Node | None:
         """The row of an actor (None: the step), or of a field of it."""
         for top in self.tops:
-            index = None if top.actor is None else top.actor.index
-            if index == actor:
+            if top.owner == actor:
                 if name is None:
                     return top
                 return next((n for n in top.children if n.name == name), top)
@@ -167,7 +166,7 @@ class InspectorModel(QAbstractItemModel):
                 return ABSENT if value is None else inline_text(value, room)
             return self._group_text(node, room)
         if column == UNIT:
-            return (node.meaning.unit or "") if node.is_value else ""
+            return (node.unit or "") if node.is_value else ""
         return self._type_text(node)
 
     def _type_text(self, node: Node) -> str:
@@ -213,7 +212,7 @@ class InspectorModel(QAbstractItemModel):
         lines = [f"{node.field}: {node.meaning.about}".rstrip(": ")]
         if node.kind is not Kind.COMPONENT:
             lines.append(self._type_text(node))
-        if node.meaning.unit is None:
+        if node.unit is None:
             lines.append("unit unknown")
         if node.is_odd(self.row) and node.track is not None:
             usual = type_text(node.track.dtype, node.track.shape)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.schema import FieldMeaning, meaning
-from isoscope.core.series import component_names, field_order
+from isoscope.core.series import CONTROL, component_names, field_order, unit_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,7 @@ class Kind(Enum):
     """What a row of the tree is."""
 
     STEP = "step"
+    CONTROL = "control step"
     ACTOR = "actor"
     FIELD = "field"
     COMPONENT = "component"
@@ -79,6 +80,21 @@ class Node:
         return meaning(self.field)
 
     @property
+    def unit(self) -> str | None:
+        """The unit of its values; None where unknown."""
+        return unit_told(self.field, self.track)
+
+    @property
+    def owner(self) -> int | None:
+        """Index of its actor; None for the step, `CONTROL` for the control step."""
+        if self.actor is not None:
+            return self.actor.index
+        top = self
+        while top.parent is not None:
+            top = top.parent
+        return CONTROL if top.kind is Kind.CONTROL else None
+
+    @property
     def is_value(self) -> bool:
         """Whether the row holds a value of the file."""
         return self.kind in (Kind.FIELD, Kind.COMPONENT, Kind.REFERENCE)
@@ -94,7 +110,9 @@ class Node:
     def components(self) -> list[Node]:
         """Its components as rows; made when they are first asked for."""
         if not self.children and self.has_components and self.track is not None:
-            for at, name in enumerate(component_names(self.name, self.track.shape)):
+            for at, name in enumerate(
+                component_names(self.name, self.track.shape, self.track)
+            ):
                 child = Node(Kind.COMPONENT, name, self.actor, self.track)
                 child.component = at
                 _put(self, child)
@@ -135,6 +153,10 @@ def build(recording: Recording, wanted: str = "") -> list[Node]:
     words = wanted.lower().split()
     tops = [Node(Kind.STEP, "Step", None)]
     _add_fields(tops[0], list(recording.scene.tracks.items()), words, "step")
+    control = list(recording.control.tracks.items())
+    if control:
+        tops.append(Node(Kind.CONTROL, "Control step", None))
+        _add_fields(tops[1], control, words, "control step")
     for actor in list(recording.actors):
         top = Node(Kind.ACTOR, actor.name, actor)
         owner = f"{actor.name} {actor.type}".lower()
@@ -161,7 +183,7 @@ def structure(recording: Recording) -> tuple[int, int, int, int]:
         fields += len(actor.fields.tracks)
         odd += sum(len(t.odd) for t in list(actor.fields.tracks.values()))
         ended += actor.destroyed_native is not None
-    step = len(recording.scene.tracks)
+    step = len(recording.scene.tracks) + len(recording.control.tracks)
     return len(recording.actors), fields + step, odd, ended
 
 

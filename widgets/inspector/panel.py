@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isoscope.core.series import CONTROL
 from isoscope.widgets.inspector.details import Details
 from isoscope.widgets.inspector.model import InspectorModel
 from isoscope.widgets.inspector.nodes import Kind, Node
@@ -108,7 +109,7 @@ class InspectorPanel(Panel):
         node = self.chosen
         if node is None or node.track is None or self._document is None:
             return
-        actor = None if node.actor is None else node.actor.index
+        actor = node.owner
         measure: Measure | None = "count" if node.track.ragged else None
         self._document.add_plot(FieldRef(actor, node.field, node.component, measure))
 
@@ -209,11 +210,10 @@ class InspectorPanel(Panel):
 
     def _current_changed(self, index: QModelIndex, _old: QModelIndex) -> None:
         node = self.model.node(index)
-        if node is not None and not self._choosing:
+        if node is not None and not self._choosing and node.owner != CONTROL:
             self._choosing = True
             field = node.field if node.track is not None else None
-            actor = None if node.actor is None else node.actor.index
-            self.session.select(actor, field)
+            self.session.select(node.owner, field)
             self._choosing = False
         self._show_details()
 
@@ -252,12 +252,14 @@ class InspectorPanel(Panel):
 
 
 def _key(node: Node) -> tuple[int | None, Kind]:
-    return (None if node.actor is None else node.actor.index, node.kind)
+    return (node.owner, node.kind)
 
 
 def _first_opened(document: Document) -> set[tuple[int | None, Kind]]:
     """Unfolded at first: the step, and the chosen or the first actor that moves."""
     opened: set[tuple[int | None, Kind]] = {(None, Kind.STEP)}
+    if document.recording.control.tracks:
+        opened.add((CONTROL, Kind.CONTROL))
     actors = document.recording.actors
     moving = [a for a in actors if not a.static and len(a.fields.tracks) > 3]
     first = document.actor(document.selection.actor) or next(

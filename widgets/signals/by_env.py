@@ -99,7 +99,9 @@ def apart(recording: Recording, refs: list[FieldRef]) -> list[FieldRef]:
         fixed = track is not None and not track.ragged and is_numeric(track)
         if track is not None and fixed and ref.component is None:
             count = component_count(track)
-            if 1 < count <= MOST_APART and component_names(ref.field, track.shape):
+            if 1 < count <= MOST_APART and component_names(
+                ref.field, track.shape, track
+            ):
                 found += [replace(ref, component=i) for i in range(count)]
                 continue
         found.append(ref)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.core.recording.schema import meaning
 from isoscope.core.series import (
+    CONTROL,
     MEASURES,
     component_count,
     component_names,
@@ -62,6 +63,11 @@ def field_choices(recording: Recording) -> tuple[Choice, ...]:
     step = _fields(None, "step", recording.scene.tracks)
     if step:
         owners.append(Choice("step", "the step itself", "step", None, step))
+    control = _fields(CONTROL, "control step", recording.control.tracks)
+    if control:
+        about = "observations, actions, rewards"
+        path = f"control step {about}"
+        owners.insert(0, Choice("control step", about, path, None, control))
     return tuple(owners)
 
 
@@ -87,7 +93,7 @@ def _field(actor: int | None, owner: str, name: str, track: AnyTrack) -> Choice:
             children.append(Choice(measure, about, f"{path} {measure}", chosen))
         ref = FieldRef(actor, name, None, "count")
     elif 1 < component_count(track) <= MOST_COMPONENTS:
-        for at, part in enumerate(component_names(name, track.shape)):
+        for at, part in enumerate(component_names(name, track.shape, track)):
             chosen = FieldRef(actor, name, at)
             children.append(Choice(part, detail, f"{path} {part}", chosen))
     return Choice(name, detail, path, ref, tuple(children))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.series import component_names, is_numeric
+from isoscope.core.series import CONTROL, component_names, is_numeric
 from isoscope.widgets.session import FieldRef
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ def default_plots(recording: Recording) -> list[FieldRef]:
     With the number of contacts of the first actor that has any. Empty where nothing of
     that was recorded.
     """
-    plots: list[FieldRef] = []
+    plots: list[FieldRef] = _control_plots(recording)
+    if plots:
+        return plots
     pose = _first_pose(recording)
     height = None if pose is not None else _first_height(recording)
     contacts = _first_contacts(recording)
@@ -68,7 +70,9 @@ def short_name(recording: Recording, actor: Actor) -> str:
 def label_of(recording: Recording, ref: FieldRef) -> str:
     """``Pole · omega z``, ``BallA · contacts_force max``, ``step · gravity``."""
     who, track = "step", recording.scene.get(ref.field)
-    if ref.actor is not None:
+    if ref.actor == CONTROL:
+        who, track = "control step", recording.control.get(ref.field)
+    elif ref.actor is not None:
         if ref.actor >= len(recording.actors):
             return ref.field
         actor = recording.actors[ref.actor]
@@ -77,9 +81,22 @@ def label_of(recording: Recording, ref: FieldRef) -> str:
     if track is not None and track.ragged:
         part = f" {ref.measure or 'count'}"
     elif track is not None and ref.component is not None:
-        names = component_names(ref.field, track.shape)
+        names = component_names(ref.field, track.shape, track)
         part = f" {names[ref.component]}" if ref.component < len(names) else ""
     return f"{who} · {ref.field}{part}"
+
+
+def _control_plots(recording: Recording) -> list[FieldRef]:
+    """Of control steps: the observation, the action, the reward; as far as told."""
+    plots: list[FieldRef] = []
+    names = list(recording.control.tracks)
+    for group in ("observation_after", "action"):
+        found = [n for n in names if n == group or n.startswith(f"{group}/")]
+        fixed = [n for n in found if not recording.control.tracks[n].ragged]
+        plots += [FieldRef(CONTROL, name) for name in fixed[:1]]
+    if plots and "reward" in names:
+        plots.append(FieldRef(CONTROL, "reward"))
+    return plots
 
 
 def _candidates(recording: Recording) -> Iterator[FieldRef | None]:

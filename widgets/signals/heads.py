@@ -81,7 +81,7 @@ class Heads(QWidget):
             ]
             ref = replace(ref, measure=ref.measure or "count")
         else:
-            names = component_names(ref.field, track.shape)
+            names = component_names(ref.field, track.shape, track)
             if not 1 < component_count(track) <= MOST_LISTED:
                 return menu
             choices = [("All components", replace(ref, component=None))]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from isoscope.core.decimate import Decimator
 from isoscope.core.series import (
+    CONTROL,
     MEASURES,
     FieldRows,
     component_count,
@@ -139,7 +140,9 @@ class PlotSpec:
 def resolve(recording: Recording, ref: FieldRef) -> PlotSpec:
     """What to show for a reference, in this recording as it is now."""
     who = "step"
-    if ref.actor is not None:
+    if ref.actor == CONTROL:
+        who = "control step"
+    elif ref.actor is not None:
         known = ref.actor < len(recording.actors)
         who = (
             short_name(recording, recording.actors[ref.actor])
@@ -159,7 +162,7 @@ def resolve(recording: Recording, ref: FieldRef) -> PlotSpec:
         curve = Curve("", 0, rows, Decimator(rows), series=rows)
         field = f"{ref.field} {measure}"
         return PlotSpec(ref, who, field, shown_unit, (curve,), MEASURES[measure], track)
-    names = component_names(ref.field, track.shape)
+    names = component_names(ref.field, track.shape, track)
     count = component_count(track)
     wanted = range(count) if ref.component is None else (ref.component,)
     parts = [part for part in wanted if part < count]

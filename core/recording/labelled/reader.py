@@ -17,6 +17,10 @@ from isoscope.core.recording.labelled.forms import FORMAT_NAME, version_of
 from isoscope.core.recording.labelled.hdf5 import writer_of
 from isoscope.core.recording.labelled.labelled import LabelledRecording
 from isoscope.core.recording.labelled.store import Store
+from isoscope.core.recording.labelled.transition_tracks import (
+    TransitionRows,
+    transition_tracks,
+)
 from isoscope.core.recording.model import Actor, Labels, Problem, Recording
 from isoscope.core.recording.tracks import FieldTable, Track
 
@@ -90,6 +94,7 @@ class LabelledSource:
         self._kind = Track(np.dtype(np.int8), ())
         self._wall = Track(np.dtype(np.float64), ())
         self._spill: Spill | None = None
+        self._control = TransitionRows(self.labelled, self.recording)
         self._shown: set[Key] = set()
         self._told = 0
         self._closed = False
@@ -272,6 +277,8 @@ class LabelledSource:
             if key.over == "native" and key.actor not in self.labelled.actors
         }
         _add_tracks(recording.scene, loose)
+        new = transition_tracks(self.labelled, self._control, recording.control.tracks)
+        _add_tracks(recording.control, new)
         recording.real = self._real()
 
     def _real(self) -> np.dtype[np.floating] | None:
