@@ -119,7 +119,8 @@ def _always(window: LabelledContext, field: str, values: Array) -> Iterator[Jump
     """Yield the first continuation of a value that environments have in common.
 
     Where others changed it in between, it goes on from theirs by the same amount each
-    time, and never by the same from its own.
+    time; from its own it goes on by as much for everyone who had a turn, or by no
+    amount that is the same each time.
     """
     at, was = _steps(window, values)
     known = np.flatnonzero(np.isfinite(values))
@@ -132,7 +133,9 @@ def _always(window: LabelledContext, field: str, values: Array) -> Iterator[Jump
     if len(at) < ALWAYS:
         return
     theirs, mine = values[at] - values[last], values[at] - values[was]
-    if (theirs == theirs[0]).all() and not (mine == mine[0]).all():
+    turns = np.searchsorted(known, at) - np.searchsorted(known, was)
+    by_turns = theirs[0] != 0 and (mine == theirs[0] * turns).all()
+    if (theirs == theirs[0]).all() and (by_turns or not (mine == mine[0]).all()):
         t = int(at[0])
         yield Jump(
             int(env[t]),

@@ -89,6 +89,7 @@ class LiveAudit:
         self._labelled = labelled
         self._memory_bytes = memory_bytes
         self._at: dict[str, int] = {}
+        self._sharers: dict[int, list[int]] = {}
         self._running: dict[str, Running] = {}
         self._lacks: dict[str, NotRun] = {}
         self._found: dict[str, int] = {}
@@ -119,10 +120,13 @@ class LiveAudit:
         """
         found: list[Finding] = []
         while True:
-            whole = LabelledContext(self._labelled, start=self._at)
+            whole = LabelledContext(
+                self._labelled, start=self._at, sharers=self._sharers
+            )
             if all(len(table) == 0 for table in whole.tables.values()):
                 return found
-            window = _bounded(self._labelled, whole)
+            window = _bounded(whole)
+            self._sharers = window.sharers
             for key, running in list(self._running.items()):
                 found += self._ask(key, running.take(window))
             self._at = window.stop
@@ -161,7 +165,7 @@ class LiveAudit:
             )
 
 
-def _bounded(labelled: LabelledRecording, window: LabelledContext) -> LabelledContext:
+def _bounded(window: LabelledContext) -> LabelledContext:
     """The first part of a window, if it is long.
 
     All tables are cut at the same native step, so that what belongs together comes
@@ -178,7 +182,9 @@ def _bounded(labelled: LabelledRecording, window: LabelledContext) -> LabelledCo
         window.transitions.last_row < row
     )
     start: dict[str, Any] = {name: t.first for name, t in window.tables.items()}
-    return LabelledContext(labelled, start=start, stop=stop)
+    return LabelledContext(
+        window.labelled, start=start, stop=stop, sharers=window.sharers
+    )
 
 
 def _count_to(inside: Any) -> int:

@@ -23,7 +23,7 @@ from isoscope.core.isolation.labelled_tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from isoscope.core.recording.labelled.labelled import LabelledRecording
     from isoscope.core.recording.labelled.records import Identity, SceneInfo
@@ -61,6 +61,8 @@ class LabelledContext:
         The first row of each table; 0 where it isn't named.
     stop
         The row after the last one of each table; what there is where it isn't named.
+    sharers
+        By scene, environments that are known to step it from elsewhere.
 
     Attributes
     ----------
@@ -75,8 +77,10 @@ class LabelledContext:
         *,
         start: Mapping[str, int] | None = None,
         stop: Mapping[str, int] | None = None,
+        sharers: Mapping[int, Iterable[int]] | None = None,
     ) -> None:
         self.labelled = labelled
+        self._sharers = dict(sharers or {})
         low, high = start or {}, stop or {}
 
         def bounds(name: str) -> tuple[int, int | None]:
@@ -111,7 +115,7 @@ class LabelledContext:
 
     def since(self, start: Mapping[str, int]) -> LabelledContext:
         """What has come after these rows."""
-        return LabelledContext(self.labelled, start=start)
+        return LabelledContext(self.labelled, start=start, sharers=self.sharers)
 
     # -- what ran --
 
@@ -136,6 +140,8 @@ class LabelledContext:
         found: dict[int, set[int]] = {
             number: set(info.environments) for number, info in self.scenes.items()
         }
+        for scene, envs in self._sharers.items():
+            found.setdefault(scene, set()).update(envs)
         pairs = self.steps.scene.astype(np.int64) << 32 | (
             self.steps.env.astype(np.int64) & 0xFFFFFFFF
         )

@@ -153,8 +153,10 @@ class Run:
             )
         )
 
-    def configure(self, env: int, key: str, old: Any, new: Any, **more: Any) -> None:
-        """A change of the configuration of an environment's scene, as it is told."""
+    def configure(
+        self, env: int, key: str, old: Any, new: Any, told: int | None = None
+    ) -> None:
+        """A change of the configuration of an environment's scene, and who is told."""
         scene = self.scene_of[env]
         self.configuration[scene] = f"{key}={new}"
         self.recorder.change(
@@ -162,7 +164,9 @@ class Run:
                 key,
                 old,
                 new,
-                **({"row": self.rows, "env": env, "scene": scene} | more),
+                row=self.rows,
+                env=env if told is None else told,
+                scene=scene,
             )
         )
 
