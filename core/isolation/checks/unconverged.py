@@ -11,6 +11,7 @@ from isoscope.core.isolation.following import Carry
 from isoscope.core.isolation.incremental import whole
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.words import env_named, place_text
+from isoscope.core.recording.model import StepKind
 from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class _Looking:
         bad = [n for n in bad if names.get(n, str(n)).lower() not in GOOD]
         hit = np.isin(status, bad)
         hit[: joined.first_new] = False
+        # A reset's own short step is in no transition; engines stop there early.
+        hit &= joined["kind"] != StepKind.RESET
         at = np.flatnonzero(hit)
         if not len(at):
             return
