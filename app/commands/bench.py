@@ -71,6 +71,24 @@ def fidelity(as_json: AsJson = False) -> int:
         return _report("fidelity", run(), as_json)
 
 
+@cli.command()
+def simulate(as_json: AsJson = False) -> int:
+    """Step many worlds, against MuJoCo and SuperDex where they are."""
+    with needs("simulating"):
+        from isoscope.app.bench.simulate_bench import run
+
+        return _report("simulate", run(), as_json)
+
+
+@cli.command()
+def timeline(as_json: AsJson = False) -> int:
+    """Paint a timeline of a million chunks, against one of a thousand."""
+    with needs("the window"):
+        from isoscope.app.bench.timeline_bench import run
+
+        return _report("timeline", run(), as_json)
+
+
 @contextmanager
 def _unpacked(file: Path | None) -> Iterator[Path]:
     from isoscope.app.bench.sample import unpacked

@@ -43,7 +43,9 @@ def chunks_image(
     stop = np.searchsorted(items.start, columns.stop, "left")
     going_on = (begun >= 0) & (items.stop[begun] > columns.start)
     # Several may begin with one native step: the first of them is where to begin.
-    same = np.searchsorted(items.start, items.start[begun], "left")
+    same, held = begun, items.start[begun]
+    if (items.start[np.maximum(begun - 1, 0)] == held).any():
+        same = np.searchsorted(items.start, held, "left")
     first = np.where(going_on, same, begun + 1)
     looks = items.looks.over(first, stop)
     code = HIGHEST[looks]

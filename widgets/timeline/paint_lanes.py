@@ -125,7 +125,9 @@ def _paint_numbers(painter: QPainter, frame: Frame, placed: Placed) -> None:
     least = 0 if chunks else 1  # a control step of number 0 is a reset
     if not len(items) or placed.height < NUMBER_HIGH_PX:
         return
-    low, high = np.searchsorted(items.start, [view.first - 1, view.last], "left")
+    # Whole numbers: real ones would have the whole column made real.
+    ends = np.array([np.floor(view.first) - 1, np.ceil(view.last)], np.int64)
+    low, high = np.searchsorted(items.start, ends, "left")
     low = max(int(low) - 1, 0)
     if (high - low) * NUMBER_FROM_PX > 1.5 * view.width:
         return
