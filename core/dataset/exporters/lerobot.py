@@ -296,7 +296,8 @@ class _Writer:
             flat = chosen.reshape(-1, feature.shape[2]).astype(np.float64) / 255
             flat = flat[:: max(len(flat) // 4096, 1)]
         else:
-            flat = values.reshape(len(values), -1).astype(np.float64)
+            with np.errstate(invalid="ignore"):  # NaNs of another kind
+                flat = values.reshape(len(values), -1).astype(np.float64)
         found = stats.get(feature.name)
         if found is None:
             found = stats[feature.name] = Running(rows, flat.shape[1])

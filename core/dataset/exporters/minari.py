@@ -1,16 +1,13 @@
-"""Write Minari datasets: made by minari itself, filled here.
+"""Write Minari datasets, in HDF5: the spaces as minari itself writes them.
 
-minari's own function makes the dataset with its first row and writes the spaces and the
-metadata. It would hold every episode in memory, so that the values are then written
-here, into a file of the same layout.
+minari's own writer takes all episodes in memory at once, and a full disk ends its
+process within HDF5; so the values are written here, in its layout (minari 0.5.4).
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +21,7 @@ from isoscope.core.dataset.exporters.episodic import (
 from isoscope.core.dataset.exporters.maniskill import need_final
 from isoscope.core.dataset.exporters.plan import Refusal, add_ends, require, stem
 from isoscope.core.dataset.exporters.sinks import hdf5
-from isoscope.core.dataset.readers.minari import SIDECAR
+from isoscope.core.dataset.readers.minari import MAIN, METADATA, SIDECAR
 from isoscope.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,7 +35,7 @@ FORMAT = READ_AS = "minari"
 ABOUT = "Minari: a folder named like name-v0, with HDF5 in it"
 EXTRA = "minari"
 FOLDER = True
-ROOT = "MINARI_DATASETS_PATH"
+KEPT = ("dataset_id", "algorithm_name", "author", "code_permalink", "description")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*-v[0-9]+")
 _SPACES = {"observations": "observation", "actions": "action"}
 
@@ -106,12 +103,10 @@ def fit(plan: Plan, target: Path) -> None:
 
 def write(plan: Plan, place: Path, tick: Callable[[int], None]) -> None:
     """Write the dataset's folder."""
-    made = _made(plan, place)
-    os.rename(made, place)
     data = place / "data"
-    (data / "main_data.hdf5").unlink()
+    data.mkdir(parents=True)
     total = 0
-    with hdf5(data / "main_data.hdf5") as (file, sink):
+    with hdf5(data / MAIN) as (file, sink):
         for index in range(len(plan)):
             episode = plan.episode(index)
             group = file.create_group(f"episode_{index}")
@@ -124,59 +119,36 @@ def write(plan: Plan, place: Path, tick: Callable[[int], None]) -> None:
             total += episode.length
             tick(episode.length)
     # Not in the same file: minari takes every group there for an episode.
-    with (data / SIDECAR).open("xb") as out:
-        out.write(described(plan, FORMAT))
-    path = data / "metadata.json"
-    metadata = json.loads(path.read_bytes())
-    metadata |= {
-        "total_episodes": len(plan),
-        "total_steps": total,
-        "dataset_size": round((data / "main_data.hdf5").stat().st_size / 1e6, 1),
-    }
-    path.write_text(json.dumps(metadata))
+    _put(data / SIDECAR, described(plan, FORMAT))
+    size = round((data / MAIN).stat().st_size / 1e6, 1)
+    told = {**_metadata(plan), "total_episodes": len(plan), "total_steps": total}
+    _put(data / METADATA, json.dumps({**told, "dataset_size": size}).encode())
 
 
-def _made(plan: Plan, place: Path) -> Path:
-    """A dataset of one row, made by minari in a folder of its own beside the place."""
+def _put(path: Path, content: bytes) -> None:
+    with path.open("xb") as out:
+        out.write(content)
+
+
+def _metadata(plan: Plan) -> dict[str, Any]:
     import minari
-    from minari.data_collector import (  # type: ignore[import-untyped]
-        EpisodeBuffer,
+    from minari.serialization import (  # type: ignore[import-untyped]
+        serialize_space,
     )
 
-    root = place.with_name("minari")
-    root.mkdir()
-    buffer = EpisodeBuffer(
-        observations=_tree(plan, "observations", 2),
-        actions=_tree(plan, "actions", 1),
-        rewards=[0.0],
-        terminations=[True],
-        truncations=[False],
-        infos={},
-    )
-    before = os.environ.get(ROOT)
-    os.environ[ROOT] = str(root)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of authors and links that aren't known
-            minari.create_dataset_from_buffers(
-                "dataset-v0",
-                buffer=[buffer],
-                observation_space=_space(plan, "observations"),
-                action_space=_space(plan, "actions"),
-                data_format="hdf5",
-                jpeg_encoding=False,
-            )
-    finally:
-        if before is None:
-            del os.environ[ROOT]
-        else:
-            os.environ[ROOT] = before
-    path = root / "dataset-v0" / "data" / "metadata.json"
-    metadata = json.loads(path.read_bytes())
-    told = plan.source.identity.get("dataset_id")
-    metadata["dataset_id"] = told if isinstance(told, str) else "dataset-v0"
-    path.write_text(json.dumps(metadata))
-    return root / "dataset-v0"
+    known = plan.source.identity
+    told = {key: known[key] for key in KEPT if isinstance(known.get(key), str | list)}
+    if isinstance(known.get("env_spec"), dict):
+        told["env_spec"] = json.dumps(known["env_spec"])
+    return {
+        "dataset_id": "dataset-v0",
+        **told,
+        "data_format": "hdf5",
+        "jpeg_encoding": False,
+        "observation_space": serialize_space(_space(plan, "observations")),
+        "action_space": serialize_space(_space(plan, "actions")),
+        "minari_version": minari.__version__,
+    }
 
 
 def _columns(plan: Plan, top: str) -> dict[str, Any]:
@@ -193,16 +165,6 @@ def _columns(plan: Plan, top: str) -> dict[str, Any]:
             inner = inner.setdefault(key, {})
         inner[rest[-1]] = column
     return found
-
-
-def _tree(plan: Plan, top: str, rows: int) -> Any:
-    def walk(entry: Any) -> Any:
-        if isinstance(entry, dict):
-            return {key: walk(value) for key, value in entry.items()}
-        return plan.read(entry, 0, 0, rows)
-
-    found = _columns(plan, top)
-    return walk(found[""]) if "" in found else walk(found)
 
 
 def _space(plan: Plan, top: str) -> Any:

@@ -173,6 +173,9 @@ class Plan:
     def rows(self, column: Column, place: int) -> int:
         """How many rows a column has in an episode."""
         episode = self.episode(place)
+        if column.take == "after":
+            known = self.source.episodes[self.order[place]].final
+            return episode.length if known else 0
         boundary = column.feature.per == "boundary" and episode.final
         return episode.length + (boundary and column.take == "rows")
 
