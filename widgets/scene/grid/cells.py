@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.theme import Tokens
 
 MOST_CELLS = 64
-Tone = Literal["error", "warning", "ok", "dim"]
+Tone = Literal["error", "warning", "text", "dim"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,12 @@ class Cell:
         if self.control_step >= 0:
             parts.append(f"step {self.control_step}")
         return " · ".join(parts)
+
+    @property
+    def short(self) -> str:
+        """The same where there is little room: ``"2/19"``, episode and step."""
+        numbers = (self.episode, self.control_step)
+        return "/".join(str(n) for n in numbers if n >= 0) if self.row >= 0 else "—"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ class CellMaker:
             tone: Tone = "dim" if worst.severity == "note" else worst.severity
             chips.append(Chip(f"▲ {worst.id}", tone))
         for end in self._ends.at(env, row):
-            chips.append(Chip(end, "warning" if end == "truncated" else "ok"))
+            chips.append(Chip(end, "warning" if end == "truncated" else "text"))
         if kind == StepKind.RESET:
             chips.append(Chip("reset", "dim"))
         return tuple(chips)

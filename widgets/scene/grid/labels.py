@@ -105,10 +105,10 @@ class CellLabels(QWidget):
         if not small:
             line.adjust(metrics.horizontalAdvance(name) + 7, 0, 0, 0)
             painter.setPen(QColor(t.dim))
-            detail = metrics.elidedText(
-                cell.detail, Qt.TextElideMode.ElideRight, line.width()
-            )
-            painter.drawText(line, left, detail)
+            for words in (cell.detail, cell.short):
+                if metrics.horizontalAdvance(words) <= line.width():
+                    painter.drawText(line, left, words)
+                    break
         self._paint_chips(painter, cell, box)
         if small and wrong is not None:
             painter.setPen(QColor(getattr(t, wrong.tone)))
@@ -120,7 +120,7 @@ class CellLabels(QWidget):
         metrics = QFontMetricsF(font)
         painter.setFont(font)
         high = metrics.height() + 2
-        x, y = box.x + PAD, box.y + box.height - high - 5
+        x, y = box.x + PAD, box.y + box.height - high - 3
         if y < box.y + metrics.height() + 8:
             return  # the name has all the room
         for chip in cell.chips:
