@@ -89,6 +89,14 @@ def timeline(as_json: AsJson = False) -> int:
         return _report("timeline", run(), as_json)
 
 
+@cli.command()
+def record(as_json: AsJson = False) -> int:
+    """Step the real engine with the tap, against without it."""
+    from isoscope.app.bench.record_bench import run
+
+    return _report("record", run(), as_json)
+
+
 @contextmanager
 def _unpacked(file: Path | None) -> Iterator[Path]:
     from isoscope.app.bench.sample import unpacked
