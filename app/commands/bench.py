@@ -54,6 +54,14 @@ def attribute(as_json: AsJson = False) -> int:
 
 
 @cli.command()
+def audit(as_json: AsJson = False) -> int:
+    """Audit a generated labelled recording, against reading it once."""
+    from isoscope.app.bench.audit_bench import run
+
+    return _report("audit", run(), as_json)
+
+
+@cli.command()
 def collect(as_json: AsJson = False) -> int:
     """Join chunks into a trajectory, against stacking the same tensors plainly."""
     with needs("collecting"):

@@ -52,8 +52,12 @@ def by_labels(given: GivenLabels, lineage_of_row: Array) -> Named:
         column = getattr(labels, name)[:rows]
         at = np.flatnonzero((column >= 0) & (lineage_of_row >= 0))
         answers = getattr(out, name)
-        for lineage in np.unique(lineage_of_row[at]):
-            mine = at[lineage_of_row[at] == lineage]
+        order = at[np.argsort(lineage_of_row[at], kind="stable")]
+        which = lineage_of_row[order]
+        for mine in np.split(order, np.flatnonzero(np.diff(which)) + 1):
+            if not len(mine):
+                continue
+            lineage = lineage_of_row[mine[0]]
             found = np.unique(column[mine])
             if len(found) == 1:
                 answers[int(lineage)] = int(found[0])

@@ -37,7 +37,7 @@ def run(context: Context) -> Iterator[Finding]:
     scenes, scene_of_row = _scenes(context)
     for actor in subject.recording.actors:
         scene = scenes.get(actor.index)
-        alike: dict[bytes, tuple[Array, list[str], int]] = {}
+        alike: dict[bytes, tuple[Array, list[str]]] = {}
         for name, track in actor.fields.tracks.items():
             if not isinstance(track, Track) or meaning(name).kind not in STATE:
                 continue
@@ -47,10 +47,9 @@ def run(context: Context) -> Iterator[Finding]:
             # A step of 0 s has no velocity; that it is there is another note.
             rows = rows[~(h_s[rows] <= 0)]
             if len(rows):
-                key = rows.tobytes()
-                _, names, _ = alike.setdefault(key, (rows, [], track.present_count()))
-                names.append(name)
-        for rows, names, present in alike.values():
+                alike.setdefault(rows.tobytes(), (rows, []))[1].append(name)
+        for rows, names in alike.values():
+            present = actor.fields[names[0]].present_count()
             yield _finding(context, actor, rows, names, present)
 
 
