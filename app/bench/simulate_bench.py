@@ -43,9 +43,9 @@ def run(worlds: int = WORLDS, many: int = MANY, rounds: int = ROUNDS) -> dict[st
         ``ratio_mujoco_cartpole`` and ``ratio_mujoco_arm``: our native steps a second
         over MuJoCo's, of `worlds` worlds of the same file with the same step, float32
         and semi-implicit here, on all cores there. ``ratio_superdex``: those of
-        `worlds` resident CartPole environments, stepped by backward Euler as SuperDex's
+        `many` resident CartPole environments, stepped by backward Euler as SuperDex's
         are, over those of its 64 on shared scenes in 2 workers; both with resets,
-        rewards and random actions (``…_many``: `many` of ours). ``ratio_growth``: the
+        rewards and random actions (``…_worlds``: `worlds` of ours). ``ratio_growth``: the
         time of a step of `many` worlds over that of `worlds`. ``ledger``: bytes between
         host and device a step when nothing reads, on CUDA (None without). And what they
         are of: rates are medians, ``…_all`` every round's, ``warmup_…`` those before.
@@ -146,8 +146,8 @@ def _against_superdex(worlds: int, many: int, rounds: int) -> dict[str, Any]:
             batch.close()
     under = figures.get("superdex")
     told: dict[str, Any] = {
-        "ratio_superdex": ratio(figures["batch"], under),
-        "ratio_superdex_many": ratio(figures["batch_many"], under),
+        "ratio_superdex": ratio(figures["batch_many"], under),
+        "ratio_superdex_worlds": ratio(figures["batch"], under),
         "ratio_superdex_semi_implicit": ratio(figures["batch_semi_implicit"], under),
     }
     if remedy:

@@ -71,7 +71,8 @@ def test_every_side_is_measured_and_both_raw_figures_are_there(
     for over, under, name in (
         ("native_cartpole", "mujoco_cartpole", "ratio_mujoco_cartpole"),
         ("native_arm", "mujoco_arm", "ratio_mujoco_arm"),
-        ("batch", "superdex", "ratio_superdex"),
+        ("batch_many", "superdex", "ratio_superdex"),
+        ("batch", "superdex", "ratio_superdex_worlds"),
         ("step_many_s", "step_worlds_s", "ratio_growth"),
     ):
         assert said[name] == said[over] / said[under] > 0
