@@ -107,6 +107,7 @@ class Following:
     def finish(self) -> None:
         """Post all that is left, and how the run ended."""
         rest(self._feed, self._post, self.job, lambda: self._owed)
+        self._dropped_at = -1.0
         self.look()
 
     def look(self) -> None:

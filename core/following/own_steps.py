@@ -116,6 +116,8 @@ class OwnSteps:
             if whose >= 0:
                 rows = part.astype(np.int64) + first
                 self._own.setdefault(whose, Track(_INT, ())).append(rows)
+        for whose, turns in self._turns.items():  # somebody draws these
+            turns.catch_up(self.rows_of(whose), labels.episode)
         self._take_columns(labels, first, upto)
         return len(self._own) != known
 

@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.clocklines import ArrayRows, HeldRows, magnitudes
+from isoscope.core.clocklines import (
+    ArrayRows,
+    GrowingHeld,
+    GrowingRows,
+    HeldRows,
+    magnitudes,
+)
 from isoscope.core.decimate import Decimator
+from isoscope.core.following.own_steps import FollowedAnalysis
 from isoscope.core.turns import TurnDecimator
 from isoscope.widgets.session import FieldRef
 from isoscope.widgets.signals.by_env import chosen_envs
 from isoscope.widgets.signals.resolve import Curve, PlotSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from isoscope.core.analysis import Analysis
     from isoscope.core.recording.tracks import Array
@@ -37,8 +44,9 @@ class Wanted:
 
 def wanted_of(document: Document) -> Wanted:
     """What to plot of a document now."""
+    live = isinstance(document.analysis, FollowedAnalysis)
     return Wanted(
-        document.rows,
+        -1 if live else document.rows,  # a live one's lines grow by themselves
         0 if document.analysis is None else id(document.analysis.attribution),
         document.shown_envs,
         document.focus,
@@ -51,8 +59,10 @@ def clock_plots(document: Document) -> list[PlotSpec]:
     Without an analysis only what the file itself says.
     """
     steps = document.recording.steps
-    recording = _line("recording", "text", np.array(steps.time_s))
     analysis = document.analysis
+    if isinstance(analysis, FollowedAnalysis):
+        return _live_plots(document, analysis)
+    recording = _line("recording", "text", np.array(steps.time_s))
     if analysis is None:
         return [_plot("clocks", "[s]", [recording])]
     rows = min(len(steps), analysis.rows)
@@ -80,6 +90,47 @@ def clock_plots(document: Document) -> list[PlotSpec]:
         line = _line("", "accent", magnitudes(residual, RESIDUAL_FLOOR_M))
         note = "0 stands at -15" if bool((residual == 0).any()) else ""
         plots.append(_plot("residual", "[log₁₀ m]", [line], note))
+    return plots
+
+
+def _live_plots(document: Document, analysis: FollowedAnalysis) -> list[PlotSpec]:
+    """The same of a run that goes on, as lines that grow."""
+    steps, found = document.recording.steps, analysis.attribution
+    envs = chosen_envs(document.shown_envs, document.focus)
+
+    def line(name: str, colour: str, column: Callable[[], Array]) -> Curve:
+        rows = GrowingRows(column)
+        return Curve(name, colour, rows, Decimator(rows))
+
+    def own(env: int, column: Callable[[], Array]) -> GrowingHeld:
+        return GrowingHeld(column, lambda: analysis.rows_of(env))
+
+    def scene_s() -> Array:
+        return found.scene_time_s
+
+    def control_s() -> Array:
+        now = document.analysis
+        return analysis.control_s if now is None else now.control_s
+
+    def pale(env: int) -> bool:
+        return document.focus is not None and env != document.focus
+
+    curves = [line("recording", "text", lambda: steps.time_s)]
+    if _known(scene_s()):
+        curves.append(line("scene", "dim", scene_s))
+        for env in envs:
+            turns = TurnDecimator(GrowingRows(scene_s), analysis.turns_of(env))
+            rows = own(env, scene_s)
+            curves.append(
+                Curve(f"env {env}", env, rows, turns, pale=pale(env), waits=True)
+            )
+    plots = [_plot("clocks", "[s]", curves)]
+    held = []
+    for env in envs:
+        rows = own(env, control_s)
+        held.append(Curve(f"env {env}", env, rows, Decimator(rows), pale=pale(env)))
+    if held and _known(control_s()):
+        plots.append(_plot("control time", "[s]", held, _more(document, envs)))
     return plots
 
 

@@ -211,6 +211,8 @@ class SignalsPanel(Panel):
         """Choose anew once all is known, unless the user has chosen since."""
         chosen = self._chosen.get(document)
         ready = document.phase not in (Phase.OPENING, Phase.INDEXING)
+        if document.phase is Phase.LIVE:  # its fields turn up as it goes
+            ready = bool(default_plots(document.recording))
         if chosen is not None and ready and chosen == document.plots:
             del self._chosen[document]
             document.set_plots(default_plots(document.recording))
@@ -244,6 +246,11 @@ class SignalsPanel(Panel):
         self.invalidate()
 
     def _grown(self, _rows: int) -> None:
+        document = self._document
+        if document is not None and document in self._chosen:
+            self._complete_defaults(document)
+            if document not in self._chosen:
+                self._analysed()
         self.invalidate(GROWTH_MS)
 
     def _plots_changed(self) -> None:
