@@ -45,7 +45,7 @@ def run(worlds: int = WORLDS, many: int = MANY, rounds: int = ROUNDS) -> dict[st
         and semi-implicit here, on all cores there. ``ratio_superdex``: those of
         `many` resident CartPole environments, stepped by backward Euler as SuperDex's
         are, over those of its 64 on shared scenes in 2 workers; both with resets,
-        rewards and random actions (``…_worlds``: `worlds` of ours). ``ratio_growth``: the
+        rewards and random actions (``…_worlds``: `worlds`). ``ratio_growth``: the
         time of a step of `many` worlds over that of `worlds`. ``ledger``: bytes between
         host and device a step when nothing reads, on CUDA (None without). And what they
         are of: rates are medians, ``…_all`` every round's, ``warmup_…`` those before.
