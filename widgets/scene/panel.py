@@ -211,6 +211,7 @@ class ScenePanel(SceneCommands):
         new = self.model.follow(recording, look_again=ready)
         model = self.model
         view.empty.setText("" if document is not None else "Nothing is open")
+        aspect = view.aspect
         if self.grid.on and document is not None:
             self._refresh_grid(view, document, new)
             return
@@ -237,6 +238,8 @@ class ScenePanel(SceneCommands):
             wire=self.wireframe,
             forces=bool(np.isfinite(model.state.contacts.forces).any()),
         )
+        if view.aspect != aspect:  # it was a grid
+            self._first_view()
 
     def _refresh_grid(self, view: SceneView, document: Document, new: bool) -> None:
         model, tokens = self.model, self.tokens

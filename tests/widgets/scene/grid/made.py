@@ -1,6 +1,6 @@
 """Labelled recordings of several environments, made in a moment.
 
-Each environment's cube is at x = env and y = its own control step / 10, so that a
+Each environment's cube is at x = (env mod 8) / 10 and y = its own control step / 10, so that a
 state says whose it is and how far.
 """
 
@@ -74,7 +74,7 @@ class Batch:
         k = int(self.count[env])
         scene = 0 if self.shared else env
         frame = self.frames[scene]
-        frame.put(0, np.array([env, k / 10, 0.0], np.float32))
+        frame.put(0, np.array([env % 8 / 10, k / 10, 0.0], np.float32))
         frame.put(1, UPRIGHT.astype(np.float32))
         row = self.recorder.native(
             r.NativeStep(

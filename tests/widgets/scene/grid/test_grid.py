@@ -68,7 +68,7 @@ def test_each_cell_shows_its_own_last_state(
     assert [cell.row for cell in shown.mode.cells] == [10, 11, 12, 8, 9]
     for env in range(5):
         step = 3 if env < 3 else 2
-        assert shown.place(env) == pytest.approx([env, step / 10, 0], abs=1e-6)
+        assert shown.place(env) == pytest.approx([env / 10, step / 10, 0], abs=1e-6)
         assert shown.mode.cells[env].control_step == step
 
 
@@ -167,7 +167,7 @@ def test_it_grows_with_the_recording(tmp_path: Path) -> None:
         shown.model.follow(source.recording)
         shown.at(len(source.recording) - 1)
         assert [c.control_step for c in shown.mode.cells] == [4, 3, 3]
-        assert shown.place(2) == pytest.approx([2, 0.3, 0], abs=1e-6)
+        assert shown.place(2) == pytest.approx([0.2, 0.3, 0], abs=1e-6)
         source.close()
 
 
