@@ -62,18 +62,19 @@ class Readers:
     def read(self) -> list[Frame]:
         """Read all of it into the frames; they go with the next native step."""
         flat: list[float] = []
-        add = flat.extend
         for root, centre, linear, angular in self.rigid:
             body, mass = root(), centre()
-            add(body.translation.tolist())
-            add(body.rotation.tolist())
-            add(mass.translation.tolist())
-            add(mass.rotation.tolist())
-            add(linear().tolist())
-            add(angular().tolist())
+            flat += (
+                *body.translation.tolist(),
+                *body.rotation.tolist(),
+                *mass.translation.tolist(),
+                *mass.rotation.tolist(),
+                *linear().tolist(),
+                *angular().tolist(),
+            )
         for fill, values in self.joints:
             fill(values)
-            add(values.tolist())
+            flat += values.tolist()
         frames = []
         if self.frame is not None:
             self.frame.fill(flat)

@@ -153,14 +153,15 @@ class MochiTap(SingleTap):
         watch = engine.watched.get(scene)
         if watch is not None and watch.session is self.session:
             return watch
-        if not engine.patch(scene, all_actors(scene)):
-            return None
+        wrapped = engine.patch(scene, all_actors(scene))
         engine.patch_environments(type(self._inner))
         physics = sys.modules[type(scene).__module__]
         run = runs.of(self.session)
         number = run.scene()
         watch = SceneWatch(scene, physics, self.session, number, _engine(physics))
         engine.watched[scene] = watch
+        if not wrapped:
+            watch.listen()
         self.recorder.scene(
             r.SceneInfo(
                 id=number,
@@ -256,7 +257,7 @@ def _identity(env: Any) -> r.Identity:
         threads=threads,
         shared_scenes=env._scene_manager is not None,
         solver_statuses=statuses,
-        extra={"state_digest": "sha256, its first 16 bytes"},
+        extra={"state_digest": "blake2b, 16 bytes, of the engine's snapshot"},
     )
 
 

@@ -7,13 +7,14 @@ it once, and makes no object that it can keep.
 from __future__ import annotations
 
 import os
-from hashlib import sha256
+from hashlib import blake2b
 from threading import get_ident
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isoscope.core.errors import one_line
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.records import DIGEST_BYTES
 from isoscope.core.recording.model import StepKind
 from isoscope.core.tap.adapters.superdex.actors import Actors
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
@@ -110,17 +111,26 @@ class SceneWatch:
         self._diverged = int(physics.ConvergenceStatus.DIVERGED.value)
         self._look()
 
+    def listen(self) -> None:
+        """Hear of steps from the scene itself, where its class can't be wrapped."""
+        self.scene.register_pre_step_callback("isoscope", lambda info: self.begins())
+        self.scene.register_post_step_callback(
+            "isoscope", lambda info: self.stepped(float(info.time_step_sec))
+        )
+
     # -- steps -------------------------------------------------------------------------
 
     def begins(self) -> None:
         """Be told that a native step begins."""
-        if not self._dirty:
+        if not self._dirty or not self.session.on:
             return
         with self.session.guard:
             self._look()
 
     def stepped(self, h_s: float) -> None:
         """Be told that a native step has ended well."""
+        if not self.session.on:
+            return
         try:
             self._record(h_s)
         except Exception:
@@ -305,7 +315,7 @@ class SceneWatch:
         """Take the state as bytes; its digest."""
         self._clear()
         self._capture(self.scene, self._bytes)
-        return sha256(self._bytes).digest()[:16]
+        return blake2b(self._bytes, digest_size=DIGEST_BYTES).digest()
 
     def tell(self, kind: str) -> None:
         """Tell an event of the scene."""
