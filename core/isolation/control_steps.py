@@ -149,7 +149,7 @@ class ControlSteps:
         )
 
     def native_kind(self) -> Array:
-        """int [n]: the kind of the first native step of each row; -1 unknown."""
+        """Int [n]: the kind of the first native step of each row; -1 unknown."""
         steps, first = self.window.steps, self.table.first_row
         at = first - steps.first
         inside = (first >= 0) & (at >= 0) & (at < len(steps))

@@ -138,7 +138,7 @@ def _saturating(
                 ),
                 remedy=(
                     "The policy was made for another range: scale its output to the "
-                    "box (low + (a + 1)/2·(high − low) for a in −1 to 1)."
+                    "box (low + (a + 1)/2 (high - low) for a in -1 to 1)."
                 ),
                 field="raw_action",
                 evidence={"share": share, "actions": given},

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isoscope.core.isolation.context import Context
-    from isoscope.core.isolation.control_steps import ControlSteps
+    from isoscope.core.isolation.control_steps import Column, ControlSteps
     from isoscope.core.isolation.findings import Finding, Severity
     from isoscope.core.isolation.incremental import Running
     from isoscope.core.recording.tracks import Array
@@ -97,10 +97,8 @@ def _all_alike(steps: ControlSteps) -> Iterator[Array]:
     if not seen or not actions:
         return
     told = np.all([c.there for c in seen.values()], axis=0)
-    key = np.sum([row_keys(c.values) for c in seen.values()], axis=0, dtype=np.uint64)
-    act = np.sum(
-        [row_keys(c.values) for c in actions.values()], axis=0, dtype=np.uint64
-    )
+    key = _summed(seen)
+    act = _summed(actions)
     before = steps.before
     same = steps.acts & told & (before >= 0)
     same &= steps.acts[before] & (key == key[before]) & (act != act[before])
@@ -111,6 +109,13 @@ def _all_alike(steps: ControlSteps) -> Iterator[Array]:
         own = own[(table.episode[own] == table.episode[rows[0]]) & steps.acts[own]]
         if len(rows) >= ALIKE and len(rows) == len(own) - 1 and _something(steps, own):
             yield own
+
+
+def _summed(columns: dict[str, Column]) -> Array:
+    """uint64 [n]: a number for all of these columns' values in a row."""
+    keys = np.stack([row_keys(column.values) for column in columns.values()])
+    summed: Array = keys.sum(axis=0, dtype=np.uint64)
+    return summed
 
 
 def _something(steps: ControlSteps, rows: Array) -> bool:

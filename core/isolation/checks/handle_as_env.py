@@ -54,7 +54,9 @@ def look(steps: ControlSteps) -> Iterator[Finding]:
         handles = np.array(_handles(steps), np.int64)
         beyond = (table.env >= count) & np.isin(table.env, handles)
         for rows in steps.by_env(np.flatnonzero(beyond)):
-            yield _finding(steps, rows, float(table.env[rows[0]]), "it is labelled with")
+            yield _finding(
+                steps, rows, float(table.env[rows[0]]), "it is labelled with"
+            )
 
 
 def _handles(steps: ControlSteps) -> list[int]:

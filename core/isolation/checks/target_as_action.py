@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -10,13 +11,14 @@ from isoscope.core.isolation.control_findings import about, where
 from isoscope.core.isolation.control_steps import NEEDS_STORED, Following, look_at
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.recording.tracks import Track
+from isoscope.core.replay.fields import take
 from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from isoscope.core.isolation.context import Context
-    from isoscope.core.isolation.control_steps import ControlSteps
+    from isoscope.core.isolation.control_steps import Column, ControlSteps
     from isoscope.core.isolation.findings import Finding, Severity
     from isoscope.core.isolation.incremental import Running
     from isoscope.core.recording.tracks import Array
@@ -25,6 +27,8 @@ ID = "target-as-action"
 SEVERITY: Severity = "error"
 ABOUT = "a controller's target or a joint's pose stored as the action"
 NEEDS = f"{NEEDS_STORED}: its actions; and native targetPose and pose"
+# Of some rows: values [n, width], and where they are there [n].
+Take: TypeAlias = "Callable[[Array], tuple[Array, Array]]"
 FIELDS = ("targetPose", "pose", "translation")
 REMEDY = (
     "targetPose is what a controller follows: delayed, scaled, or held where the "
@@ -60,35 +64,37 @@ def look(steps: ControlSteps) -> Iterator[Finding]:
         wrong &= ~(column.there & (kept.values == column.values).all(axis=1))
     wrong &= np.any([column.there for column in told], axis=0)
     rows = np.flatnonzero(wrong)
-    for name, values, there in _natives(steps, rows):
+    for name, values_at in _natives(steps):
+        if not len(rows):
+            return
+        values, there = values_at(rows)
         same = there & _equal(kept.values[rows], values)
         for own in steps.by_episode(rows[same]):
             yield _finding(steps, own, name)
         rows = rows[~same]
-        if not len(rows):
-            return
 
 
-def _natives(steps: ControlSteps, rows: Array) -> Iterator[tuple[str, Array, Array]]:
-    """Yield native fields at some rows: the name, values, and where they are there.
-
-    The rows shrink as they are told; each field is asked for those that are left.
-    """
-    left = rows
+def _natives(steps: ControlSteps) -> Iterator[tuple[str, Take]]:
+    """Yield native fields by name, and what gives their values at some rows."""
     for field in FIELDS:
         for name, column in steps.stored.items():
             if name.startswith("native/") and name.endswith(field):
                 own = name.removeprefix("native/")
-                yield own, column.values[left], column.there[left]
-        for actor in _actors(steps):
-            track = actor[1].get(field)
-            if isinstance(track, Track) and len(left):
-                at = steps.table.last_row[left]
-                inside = (at >= track.first) & (at < track.first + len(track))
-                place = np.where(inside, at - track.first, 0)
-                if len(track):
-                    values = track.values[place].reshape(len(left), -1)
-                    yield f"{actor[0]}.{field}", values, track.valid[place] & inside
+                yield own, partial(_as_stored, column)
+        for actor, fields in _actors(steps):
+            track = fields.get(field)
+            if track is not None and len(track):
+                yield f"{actor}.{field}", partial(_at_last_row, steps, track)
+
+
+def _as_stored(column: Column, rows: Array) -> tuple[Array, Array]:
+    return column.values[rows], column.there[rows]
+
+
+def _at_last_row(steps: ControlSteps, track: Track, rows: Array) -> tuple[Array, Array]:
+    """Values after the last native step of some rows, and where they are there."""
+    values, there = take(track, steps.table.last_row[rows])
+    return values.reshape(len(rows), -1), there
 
 
 def _actors(steps: ControlSteps) -> list[tuple[str, dict[str, Track]]]:
