@@ -29,6 +29,7 @@ pytestmark = pytest.mark.referee
 
 HERE = Path(__file__).parent
 RUN = HERE / "engine_tapped_run.py"
+FAULTS = HERE / "engine_tapped_faults.py"
 LINKS = HERE.parents[1] / ".links"
 ENGINE_1_0_1 = (
     "superdex-lab==1.0.1",
@@ -59,6 +60,12 @@ def run(engine: Path, out: Path, **changes: Any) -> dict[str, Any]:
     )
     with np.load(f"{out}.npz") as returned:
         return {name: returned[name] for name in returned.files}
+
+
+def start(engine: Path, program: Path, out: Path, what: str) -> None:
+    places = {"PYTHONPATH": str(LINKS), "XDG_RUNTIME_DIR": str(out.parent)}
+    command = [engine, program, out, what]
+    subprocess.run(command, check=True, timeout=300, env={**os.environ, **places})
 
 
 @pytest.fixture(scope="module")
@@ -199,3 +206,54 @@ def test_a_missed_restore_is_found_exactly(engine: Path, tmp_path: Path) -> None
     ]
     assert found[0].other_env == 3
     assert not labelled.failures()
+
+
+@pytest.mark.parametrize(
+    ("fault", "key", "new"),
+    [
+        ("gravity", "gravity", [0.0, -3.0, 0.0]),
+        ("inertia", "jointInertia", [30.0, 0.0]),
+        ("density", "density", 700.0),
+        ("friction", "viscous", 0.5),
+    ],
+)
+def test_who_changed_what_is_told(
+    engine: Path, tmp_path: Path, fault: str, key: str, new: Any
+) -> None:
+    out = tmp_path / "run.isoscope.h5"
+    start(engine, FAULTS, out, fault)
+    recording = load(out)
+    labels, labelled = recording.labels, recording.labelled
+    assert labels is not None
+    assert labelled is not None
+    changed = [c for c in labelled.changes() if c.old is not None]
+    assert changed
+    # The first native step under it is the one before which it was done.
+    first = np.flatnonzero(
+        (labels.env == 1) & (labels.episode == 1) & (labels.control_step == 5)
+    )[0]
+    assert {(c.env, c.row) for c in changed} == {(1, first)}
+    assert any(c.key.split("/")[-1] == key and c.new == new for c in changed)
+    assert not any("object at" in str(c.new) for c in labelled.changes())
+    digests = [
+        row.configuration_digest for row in labelled.records("native", _native())
+    ]
+    assert len(set(digests[:first])) == 1
+    assert set(digests[first:]) == {changed[0].digest}
+
+
+def test_an_exception_is_told_and_goes_on_to_the_caller(
+    engine: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run.isoscope.h5"
+    start(engine, FAULTS, out, "exception")
+    labelled = load(out).labelled
+    assert labelled is not None
+    [failure] = labelled.failures()
+    assert (failure.what, failure.env) == ("step", 1)
+    assert "the policy's head is lost" in failure.message
+    [kept] = [s for s in labelled.snapshots() if s.why == "exception"]
+    assert (kept.env, kept.episode, kept.control_step) == (1, 1, 5)
+    # The others go on.
+    told = labelled.transitions()
+    assert max(t.control_step for t in told if t.env == 0) == 8

@@ -141,8 +141,14 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, enum.Enum):
         return value.name
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if hasattr(value, "__buffer__"):
-        return list(value)
+    if hasattr(value, "tolist") or hasattr(value, "__buffer__"):
+        told = value.tolist() if hasattr(value, "tolist") else list(value)
+        return told if _numbers(told) else None
     return None
+
+
+def _numbers(values: Any) -> bool:
+    """Whether these are numbers, in whatever lists; spans may hold other things."""
+    if isinstance(values, list):
+        return all(_numbers(value) for value in values)
+    return isinstance(values, (bool, int, float, str))
