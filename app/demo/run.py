@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isoscope.app.demo.building import DemoParts, build, wrapped
 from isoscope.app.demo.gathering import happened, ledger_of, solver_of
+from isoscope.app.demo.pacing import Pacer
+from isoscope.app.demo.placing import next_order
 from isoscope.core.demo import Demo, DemoFault, DemoReturns
 from isoscope.core.envs.faults.fault import RunFault
 from isoscope.core.envs.faults.storing import RolloutFault
@@ -20,6 +22,7 @@ from isoscope.core.errors import IsoscopeError, UsageError, one_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from isoscope.app.demo.building import Around
     from isoscope.app.demo.settings import DemoSettings
     from isoscope.core.envs.faults.fault import Fault
     from isoscope.core.envs.faults.order import FaultOrder
@@ -40,7 +43,7 @@ class DemoRun:
     settings
         What to run.
     around
-        See `building.build`: what goes around each environment.
+        See `building.build`: what wants to see inside.
 
     Attributes
     ----------
@@ -58,7 +61,7 @@ class DemoRun:
     def __init__(
         self,
         settings: DemoSettings,
-        around: Callable[[Any, int], Any] | None = None,
+        around: Around | None = None,
     ) -> None:
         from isoscope.gpu.device import resolve_device
 
@@ -77,7 +80,9 @@ class DemoRun:
         self._stopped = False
         self._steps_wanted = 0
         self._speed: float | None = None
-        self._due: deque[tuple[Fault, threading.Event]] = deque()
+        self.pacer = Pacer()
+        self._due: deque[Fault] = deque()
+        self._asked: deque[tuple[str, int, Callable[[str, str], object]]] = deque()
         self._begun = False
         self._closed = False
         self._gathered: tuple[Any, Any] = (None, None)
@@ -143,6 +148,25 @@ class DemoRun:
             If there is none, the run can't show it, or it had to be there from the
             beginning.
         """
+        fault = self._made(order)
+        with self._wake:
+            self._due.append(fault)
+            self._wake.notify_all()
+
+    def put_next(self, name: str, env: int, told: Callable[[str, str], object]) -> None:
+        """Put a fault in at the first place of an environment where it can happen.
+
+        Parameters
+        ----------
+        told
+            Called in the thread of the scenes with where it is to happen, and with why
+            it can't be put in; one of the two is empty.
+        """
+        with self._wake:
+            self._asked.append((name, env, told))
+            self._wake.notify_all()
+
+    def _made(self, order: FaultOrder) -> Fault:
         fault = self.settings.make_fault(order)
         late = ""
         if isinstance(fault, RunFault) or fault.WHEN == "start":
@@ -155,9 +179,7 @@ class DemoRun:
             late = "sensors have to be read from the beginning"
         if late:
             raise UsageError(f"putting {order} into a running demo: {late}")
-        with self._wake:
-            self._due.append((fault, threading.Event()))
-            self._wake.notify_all()
+        return fault
 
     # -- in the thread of the scenes ---------------------------------------------------
 
@@ -239,10 +261,10 @@ class DemoRun:
             if progress is not None and self.rounds % PROGRESS_EVERY == 0:
                 progress(self.rounds, self.settings.steps)
             with self._wake:
-                if self._speed is not None and not self._stopped:
-                    rest = control_s / self._speed - took
-                    if rest > 0:
-                        self._wake.wait(rest)
+                speed = self._speed
+                rest_s = self.pacer.rest_s(None if speed is None else control_s / speed)
+                if rest_s > 0 and not self._stopped:
+                    self._wake.wait(rest_s)
 
     def _may_go_on(self) -> bool:
         """Wait while it is paused; whether another round is to be taken."""
@@ -253,18 +275,20 @@ class DemoRun:
                     return False
                 if not self._paused:
                     return True
+                self.pacer.begin_anew()
                 if self._steps_wanted:
                     self._steps_wanted -= 1
                     return True
-                if not self._due:
+                if not self._due and not self._asked:
                     self._wake.wait()
 
     def _put_due(self) -> None:
+        self._take_asked()
         while True:
             with self._wake:
                 if not self._due:
                     return
-                fault, done = self._due.popleft()
+                fault = self._due.popleft()
             self.faults.append(fault)
             rollout = self.parts.rollout
             rollout.stages = wrapped(rollout.stages, [fault])
@@ -273,7 +297,18 @@ class DemoRun:
                     self.parts.envs.worker_call(worker, put_in_worker, fault)
             else:
                 self.parts.switch.put(fault)
-            done.set()
+
+    def _take_asked(self) -> None:
+        """Find the places of faults that are wanted as soon as can be."""
+        while self._asked:
+            name, env, told = self._asked.popleft()
+            try:
+                order = next_order(name, env, self.parts.rollout)
+                self._due.append(self._made(order))
+            except IsoscopeError as error:
+                told("", one_line(error))
+            else:
+                told(str(order.place), "")
 
     @property
     def _returns(self) -> DemoReturns:

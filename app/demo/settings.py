@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+# Three of these are looked up when settings are read from JSON.
+from isoscope.core.envs.faults.fault import SceneKind  # noqa: TC001
+from isoscope.core.envs.faults.order import FaultOrder  # noqa: TC001
 from isoscope.core.envs.faults.registry import make_fault, refuse_unfit
 from isoscope.core.envs.rollout.policies import POLICIES
 from isoscope.core.envs.tasks.registry import make_task
 from isoscope.core.errors import UsageError
+from isoscope.core.scene import Precision  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isoscope.core.envs.faults.fault import Fault, Need, SceneKind
-    from isoscope.core.envs.faults.order import FaultOrder
+    from isoscope.core.envs.faults.fault import Fault, Need
     from isoscope.core.envs.task import Task
-    from isoscope.core.scene import Precision
 
 Autoreset = Literal["next_step", "same_step", "disabled"]
 # by Gymnasium's own names

@@ -1,0 +1,170 @@
+"""The demo's worker process: ``python -m isoscope.app.demo.worker``.
+
+It reads what to run as a line of JSON, says where it can be joined as another, and ends
+when its standard input does: whoever started it holds the other end, and the system
+lets that go however the starter ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from isoscope.app.demo.live_settings import Hello, LiveDemo, demo_of, to_line
+from isoscope.app.demo.obeying import Obeying
+from isoscope.app.demo.run import DemoRun
+from isoscope.core import tap
+from isoscope.core.envs.rollout.chunked import ChunkedPolicy
+from isoscope.core.errors import IsoscopeError, one_line
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.tap.adapters import run as runs
+
+if TYPE_CHECKING:
+    from isoscope.core.tap.session import TapSession
+    from isoscope.core.trajectory.events import ChunkEvent
+
+GRACE_S = 3.0  # for it to end by itself, once nobody holds its input any more
+
+
+class Tapped:
+    """Goes around what makes each environment, in whatever process that is called."""
+
+    def __init__(self, demo: LiveDemo) -> None:
+        self._options: dict[str, Any] = {"name": demo.title}
+        settings = demo.settings
+        if settings.scene == "resident":
+            watched = settings.watched(settings.make_faults())
+            self._options["visible"] = list(watched)
+
+    def __call__(self, make: Any, number: int) -> Any:
+        """What makes the same environment, with a tap."""
+        return tap.factory(make, index=number, **self._options)
+
+
+def main() -> int:
+    """Run what the first line of standard input says, until it ends or is stopped."""
+    demo = demo_of(sys.stdin.buffer.readline())
+    lifeline = Lifeline()
+    if demo.settings.scene != "resident":
+        torch.set_num_threads(1)  # for one world a second thread costs more
+    try:
+        run_demo(demo, lifeline)
+    except IsoscopeError as error:
+        session = tap.current()
+        if session is not None:
+            session.close(one_line(error))
+        sys.stderr.write(f"{error}\n")
+        return error.exit_status
+    return 0
+
+
+def run_demo(demo: LiveDemo, lifeline: Lifeline) -> None:
+    """Run a demo with a tap on it.
+
+    Raises
+    ------
+    IsoscopeError
+        If it can't be set up, or a worker died.
+    """
+    settings = demo.settings
+    with DemoRun(settings, Tapped(demo)) as run:
+        session = tap.current()
+        assert session is not None, "the first environment opened it"
+        lifeline.run = run
+        run.set_speed(demo.speed)
+        _tell_chunks(demo, run, session)
+        _identify(session, demo)
+        obeying = Obeying(run, session, demo.speed)
+        obeying.start()
+        hub: Any = session.outlet
+        sys.stdout.buffer.write(to_line(Hello(hub.run.address, hub.run.run)))
+        sys.stdout.buffer.flush()
+        try:
+            done = run.run()
+        finally:
+            obeying.stop()
+    if done.ended not in ("finished", "stopped"):
+        raise IsoscopeError(f"running the demo: {done.ended}")
+
+
+class Lifeline:
+    """Ends the process when its standard input ends."""
+
+    def __init__(self) -> None:
+        self.run: DemoRun | None = None
+        threading.Thread(target=self._hold, name="lifeline", daemon=True).start()
+
+    def _hold(self) -> None:
+        try:
+            while os.read(0, 4096):
+                pass
+        except OSError:
+            pass
+        if self.run is not None:
+            self.run.stop()
+            time.sleep(GRACE_S)
+        os._exit(0)
+
+
+def _tell_chunks(demo: LiveDemo, run: DemoRun, session: TapSession) -> None:
+    rollout = run.parts.rollout
+    # A policy that carries something on is asked at every step: no chunks.
+    if demo.chunk < 1 or rollout.policy.state is not None:
+        return
+    if not len(rollout.source.watched):
+        return
+    from isoscope.app.demo.chunks import ChunkTeller
+
+    teller = ChunkTeller(rollout, demo.chunk, partial(record_chunk, session))
+    rollout.policy = ChunkedPolicy(rollout.policy, demo.chunk, teller.planned)
+
+
+def record_chunk(session: TapSession, event: ChunkEvent) -> None:
+    """Put an event of the collector into a tap's recording."""
+    key = event.key
+    more = {
+        name: value
+        for name, value in (
+            ("output", event.output),
+            ("ranks", list(event.ranks)),
+            ("text", event.text),
+        )
+        if value
+    }
+    session.recorder.chunk(
+        r.ChunkEvent(
+            state=event.stage.value,
+            step=key.step_id,
+            epoch=key.epoch_id,
+            rank=key.env_rank,
+            stage=key.stage_id,
+            chunk=key.chunk_id,
+            time_s=event.at_s,
+            first_slot=event.first_row,
+            stop_slot=event.first_row + event.rows,
+            wall_ns=time.time_ns(),
+            record=more or None,
+        )
+    )
+
+
+def _identify(session: TapSession, demo: LiveDemo) -> None:
+    """What no single environment knows."""
+    settings = demo.settings
+    run = runs.of(session)
+    told = r.Identity(
+        autoreset_mode=settings.autoreset,
+        processes=max(settings.workers, 1),
+        environments_per_process=settings.envs // max(settings.workers, 1),
+    )
+    run.learn("demo", told)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
