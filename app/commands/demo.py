@@ -1,12 +1,14 @@
 """``isoscope demo``: run a task that ships, with faults where they are wanted."""
 
+from contextlib import ExitStack
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isoscope.app import console
-from isoscope.app.commands.options import AsJson
+from isoscope.app.commands.options import AsJson, Overwrite
 from isoscope.app.extras import needs
 from isoscope.core.errors import UsageError
 
@@ -110,6 +112,16 @@ def demo(
     list_faults: Annotated[
         bool, typer.Option("--list-faults", help="Say which faults there are.")
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record",
+            metavar="F",
+            help="Record all of it into a file, *.isoscope.h5.",
+            show_default=False,
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
     headless: Annotated[
         bool, typer.Option("--headless", help="Without the window.")
     ] = False,
@@ -123,6 +135,7 @@ def demo(
         import gymnasium  # noqa: F401
         import torch
 
+        from isoscope.app.demo.recording import DemoRecorder
         from isoscope.app.demo.run import DemoRun
         from isoscope.app.demo.settings import DemoSettings
         from isoscope.core.envs.faults.order import parse_order
@@ -151,9 +164,19 @@ def demo(
     if scene is not SceneName.resident:
         # For one world at a time, a second thread costs more than it brings.
         torch.set_num_threads(1)
+    around = None
+    recorder = None
+    if record is not None:
+        recorder = DemoRecorder(settings, record, overwrite=overwrite)
+        around = recorder.around
     try:
-        with DemoRun(settings) as run, console.progress(task) as report:
-            done = run.run(report)
+        with ExitStack() as stack:
+            if recorder is not None:
+                stack.callback(recorder.close)
+            run = stack.enter_context(DemoRun(settings, around))
+            if recorder is not None:
+                recorder.listen(run)
+            done = run.run(stack.enter_context(console.progress(task)))
     finally:
         torch.set_num_threads(threads)
     for line in done.problems:

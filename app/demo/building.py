@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from isoscope.core.envs.vector.factories import EnvIndex
     from isoscope.core.scene import SceneRow
 
-# Whoever wants to see inside goes around an environment: a tap, say.
-Around = "Callable[[Any, int], Any]"
+    Make = Callable[..., Any]
+    Around = Callable[[Make, int], Make]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def build(
     settings: DemoSettings,
     faults: Sequence[Fault],
     device: str,
-    around: Callable[[Any, int], Any] | None = None,
+    around: Around | None = None,
 ) -> DemoParts:
     """Make everything; nothing is reset yet.
 
@@ -59,8 +59,9 @@ def build(
     device
         ``cpu`` or ``cuda``.
     around
-        Called with each environment and its number (a resident batch and 0); gives what
-        is used in its place. For workers it has to be picklable.
+        What wants to see inside, a tap say: called with what makes an environment and
+        its number, and gives what is called in its place; a resident batch is number 0.
+        With workers that has to be picklable.
     """
     task = settings.make_task()
     tally = SolverTally()
@@ -78,14 +79,15 @@ def build(
     envs: Any
     rows: Sequence[SceneRow]
     if settings.scene == "resident":
-        batch = factory.batch(
+        make: Any = partial(
+            factory.batch,
             settings.envs,
             autoreset_mode=MODES[settings.autoreset],
             results="lazy",
         )
-        envs = batch if around is None else around(batch, 0)
+        envs = make() if around is None else around(make, 0)()
         source = ResidentSource(envs, settings.watched(faults))
-        rows = batch.scene.rows
+        rows = envs.unwrapped.scene.rows
     else:
         envs = _in_turn(settings, task, factory, switch, faults, around)
         source = TurnSource(envs)
@@ -113,18 +115,14 @@ def wrapped(stages: RolloutStages, faults: Sequence[Fault]) -> RolloutStages:
     return stages
 
 
-def make_env(
-    index: EnvIndex,
-    factory: EnvFactory,
-    switch: FaultSwitch,
-    around: Callable[[Any, int], Any] | None,
-) -> Any:
+def make_inside(index: EnvIndex, factory: EnvFactory, switch: FaultSwitch) -> Any:
     """Make one environment of a demo, in whatever process."""
-    number = index.global_index
-    made: Any = SwitchedEnv(factory.at(index), number, switch)
-    if around is not None:
-        made = around(made, number)
-    return SurvivingEnv(made)
+    return SwitchedEnv(factory.at(index), index.global_index, switch)
+
+
+def make_env(index: EnvIndex, inside: Callable[[EnvIndex], Any]) -> Any:
+    """Make one whose failures end its episode, whoever looks inside."""
+    return SurvivingEnv(inside(index))
 
 
 def _in_turn(
@@ -133,24 +131,20 @@ def _in_turn(
     factory: EnvFactory,
     switch: FaultSwitch,
     faults: Sequence[Fault],
-    around: Callable[[Any, int], Any] | None,
+    around: Around | None,
 ) -> HybridVectorEnv:
     wishes: dict[int, dict[str, Any]] = {
         fault.place.env: fault.WANTED
         for fault in faults
         if isinstance(fault, IncompleteKey)
     }
-    factories = [
-        IndexedFactory(
-            partial(
-                make_env,
-                factory=replace(factory, configuration=wishes.get(number, {})),
-                switch=switch,
-                around=around,
-            )
-        )
-        for number in range(settings.envs)
-    ]
+    factories = []
+    for number in range(settings.envs):
+        own = replace(factory, configuration=wishes.get(number, {}))
+        inside: Any = partial(make_inside, factory=own, switch=switch)
+        if around is not None:
+            inside = around(inside, number)
+        factories.append(IndexedFactory(partial(make_env, inside=inside)))
     arguments: dict[str, Any] = {
         "workers": settings.workers,
         "autoreset_mode": MODES[settings.autoreset],

@@ -207,42 +207,54 @@ class ResidentSource:
 
     def reset(self, seeds: Sequence[int]) -> Any:
         """See `Source.reset`."""
-        return self.batch.reset_device(None, list(seeds))
+        self.batch.reset(seed=list(seeds))
+        return self.batch.lanes.observation
 
     def step(self, action: Any) -> Answer:
-        """See `Source.step`."""
+        """See `Source.step`; as Gymnasium has it, but what is not watched stays."""
         batch, xp = self.batch, self.xp
-        result = batch.step_device(action)
-        ended = xp.logical_or(result.terminated, result.truncated)
-        self._count(result.reward, result.usable, ended)
-        returned, began = result.observation, result.began
-        if self.mode is AutoresetMode.DISABLED:
-            batch.reset_device(ended)
-            began = ended
-        if began is None:
-            began = xp.zeros_like(result.transition)
-        step = result.step
-        info = {f"reward {name}": term for name, term in step.terms.items()}
-        told = result.transition
+        before = batch.lanes.observation
+        told = batch.step(action)
+        info = told[4]
+        observation, reward, terminated, truncated = (lazy.array for lazy in told[:4])
+        transition, usable = info["transition"].array, info["usable"].array
+        ended = xp.logical_or(terminated, truncated)
+        self._count(reward, usable, ended)
+        after = observation
+        began = xp.logical_not(transition)
+        present = self.down(transition)
         if self.mode is AutoresetMode.SAME_STEP:
-            told = xp.logical_and(told, xp.logical_not(began))
-        present = self.down(told)
+            began = ended
+            if "final_obs" in info:
+                after = info["final_obs"].array
+            present = present & ~self.down(ended)
+        elif self.mode is AutoresetMode.DISABLED:
+            began = ended
+            # here the caller resets, and so has to look
+            mask = batch.scene.to_host(ended, "flags")
+            if mask.any():
+                batch.reset(options={"reset_mask": mask})
+        terms = {
+            name: lazy.array
+            for name, lazy in info["reward_terms"].items()
+            if not name.startswith("_")
+        }
         return Answer(
-            acted=result.transition,
+            acted=transition,
             began=began,
-            obs=self.down(step.before),
+            obs=self.down(before),
             action=self.down(action),
-            next_obs=self.down(result.final_observation),
-            returned=self.down(returned),
-            reward=self.down(result.reward).astype(np.float64),
-            terminated=self.down(result.terminated),
-            truncated=self.down(result.truncated),
-            transition=self.down(result.transition),
-            usable=self.down(result.usable),
+            next_obs=self.down(after),
+            returned=self.down(observation),
+            reward=self.down(reward).astype(np.float64),
+            terminated=self.down(terminated),
+            truncated=self.down(truncated),
+            transition=self.down(transition),
+            usable=self.down(usable),
             starts=self.down(began),
             info={
-                name: InfoValues(self.down(value), present)
-                for name, value in info.items()
+                f"reward {name}": InfoValues(self.down(value), present)
+                for name, value in terms.items()
             },
         )
 
