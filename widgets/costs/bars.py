@@ -175,7 +175,7 @@ class StageBars(QWidget):
     def _paint_legend(self, painter: QPainter, small: QFontMetrics) -> None:
         """Paint which stage has which colour, in the order of the bars."""
         stages = dict.fromkeys(s for w in self.shown for s, _ in _stages(w))
-        x, top = float(PAD_PX + self._name_px()), self.height() - GAP_PX - BAR_PX
+        x, top = float(PAD_PX), self.height() - GAP_PX - BAR_PX
         for stage in sorted(stages, key=list(Stage).index):
             dot = QRectF(x, top + (BAR_PX - 9) / 2, 9, 9)
             if stage is Stage.WAIT:

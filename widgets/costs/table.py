@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QKeySequence, QPainter
+from PySide6.QtGui import (
+    QColor,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -28,6 +34,8 @@ if TYPE_CHECKING:
 
 SHARE = HEADER.index("share")
 KEY, BAR = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
+# Columns that go first where it is narrow: name, and the width that they need.
+ROOM_PX = {"first step": 600, "p95": 480, "count": 400}
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -107,6 +115,12 @@ class CostsTable(QTreeWidget):
                 self.setCurrentItem(item)
         self.blockSignals(False)
         self.verticalScrollBar().setValue(scrolled)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Leave out what matters least where names would be cut."""
+        super().resizeEvent(event)
+        for name, room in ROOM_PX.items():
+            self.setColumnHidden(HEADER.index(name), self.width() < room)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Copy all of it, where Qt would copy a cell; otherwise as any tree."""

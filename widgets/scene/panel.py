@@ -7,16 +7,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from isoscope.core.errors import one_line
 from isoscope.widgets.isolate.view import Isolated, isolated
-from isoscope.widgets.scene.caption import about_floor, caption_of
-from isoscope.widgets.scene.commands import SceneCommands
+from isoscope.widgets.scene.caption import caption_of
 from isoscope.widgets.scene.director import Director
 from isoscope.widgets.scene.draw import support
 from isoscope.widgets.scene.explain import explanation
-from isoscope.widgets.scene.pick import pick
+from isoscope.widgets.scene.pointing import ScenePointing
 from isoscope.widgets.scene.state import Intent
 from isoscope.widgets.scene.toolbar import SceneToolbar
 from isoscope.widgets.session import Document, Phase
@@ -25,7 +24,6 @@ from isoscope.widgets.soon import Soon
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from PySide6.QtCore import QPoint
     from PySide6.QtGui import QShowEvent
 
     from isoscope.core.recording.tracks import Array
@@ -33,10 +31,8 @@ if TYPE_CHECKING:
     from isoscope.widgets.scene.view import SceneView
     from isoscope.widgets.session import Session
 
-_PICK_BARE = 0.03  # of the scene's size: how near a click must be to a cross
 
-
-class ScenePanel(SceneCommands):
+class ScenePanel(ScenePointing):
     """Actors, contacts and trails at the cursor, with a camera to fly through them.
 
     Without OpenGL it says what is missing, and everything else goes on.
@@ -53,7 +49,6 @@ class ScenePanel(SceneCommands):
         self._box.setContentsMargins(0, 0, 0, 0)
         self._beside: tuple[tuple[float, float, float], ...] = ()
         self._soon = Soon(self, self._refresh)
-        self._view: SceneView | None = None
         # The cells that there was no time for yet: after what waits to be painted.
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -341,69 +336,13 @@ class ScenePanel(SceneCommands):
         note = "" if recorded else "No contacts were recorded up to here."
         tools.set_note("contacts", note)
 
-    # -- the mouse --------------------------------------------------------------------
-
-    def _under(self, x: float, y: float) -> int | None:
-        if self._view is None:
-            return None
-        origin, direction = self._view.control.camera.ray(x, y)
-        model = self.model
-        reach = _PICK_BARE * model.survey.scale_m
-        return pick(model.shapes, model.state, origin, direction, reach)
-
-    def _clicked(self, x: float, y: float) -> None:
-        if self.grid.on:
-            self._choose_cell()
-            return
-        self.session.select(self._under(x, y))
-
-    def _asked(self, x: float, y: float, place: QPoint) -> None:
-        """Say what is under the resting pointer."""
-        if self._view is not None:
-            text = self.about(x, y)
-            QToolTip.showText(place, text, self._view.canvas_widget)
-
-    def about(self, x: float, y: float) -> str:
-        """What is at a place of the picture, for people; empty for nothing.
-
-        `x` and `y` as in `Camera.ray`.
-        """
-        view, model = self._view, self.model
-        if view is None or model.recording is None:
-            return ""
-        if self.grid.on:
-            cell = view.cell_at(view.control.pressed_at)
-            return "" if cell is None else self.grid.about(cell)
-        actor = self._under(x, y)
-        if actor is not None:
-            found = model.recording.actors[actor]
-            return f"{found.name} ({found.type})\nClick selects, double click frames."
-        return about_floor(model.shapes, model.survey, *view.control.camera.ray(x, y))
+    # -- tools and views --------------------------------------------------------------
 
     def show_shortcuts(self, keys: Mapping[str, str]) -> None:
         """Say in the tooltips which keys the tools have, by the tools' names."""
         if self._view is not None:
             for tool, key in keys.items():
                 self.toolbar.set_shortcut(tool, key)
-
-    def _choose_cell(self) -> bool:
-        """Look at the environment whose cell was clicked; whether there is one."""
-        view = self._view
-        number = None if view is None else view.cell_at(view.control.pressed_at)
-        if number is None or number >= len(self.grid.cells):
-            return False
-        env = self.grid.cells[number].env
-        if env >= 0:
-            self.session.focus(env)
-        return True
-
-    def _double_clicked(self, x: float, y: float) -> None:
-        if self.grid.on:
-            self.show_grid(not self._choose_cell())
-            return
-        actor = self._under(x, y)
-        if actor is not None:
-            self._frame(*self.model.box_of(actor))
 
     def _frame(self, low: Array, high: Array, *, chosen: bool = True) -> None:
         if self._view is not None and self._director is not None:
