@@ -1,0 +1,1 @@
+"""Choosing episodes: reversible edits, kept beside a source that is never changed."""

@@ -1,0 +1,126 @@
+"""A choice of episodes as episodes: contiguous numbers, and where each comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from isoscope.core.dataset.model import Dropped
+from isoscope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from isoscope.core.dataset.curate.edits import Choice, Item
+    from isoscope.core.dataset.model import Episode, Episodes, Feature
+    from isoscope.core.recording.tracks import Array
+
+
+@dataclass(slots=True)
+class CuratedEpisodes:
+    """See `isoscope.core.dataset.model.Episodes`; reads from the source."""
+
+    source: Episodes
+    items: Sequence[Item]
+    episodes: Sequence[Episode]
+    dropped: Sequence[Dropped]
+    _per: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The source's."""
+        return self.source.name
+
+    @property
+    def path(self) -> Path | None:
+        """The source's."""
+        return self.source.path
+
+    @property
+    def format(self) -> str:
+        """The source's."""
+        return self.source.format
+
+    @property
+    def features(self) -> Sequence[Feature]:
+        """The source's."""
+        return self.source.features
+
+    @property
+    def control_hz(self) -> float | None:
+        """The source's."""
+        return self.source.control_hz
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The source's."""
+        return self.source.identity
+
+    def read(
+        self, episode: int, feature: str, start: int = 0, stop: int | None = None
+    ) -> Array:
+        """Rows start .. stop of a feature of an episode, [rows, *shape]."""
+        if not 0 <= episode < len(self.items):
+            raise UsageError(f"the choice has no episode {episode}")
+        item = self.items[episode]
+        known = self.episodes[episode]
+        more = self._per.get(feature) == "boundary" and known.final
+        wanted = range(item.length + more)[slice(start, stop)]
+        low, high = item.start + wanted.start, item.start + wanted.stop
+        return self.source.read(item.source, feature, low, max(low, high))
+
+    def close(self) -> None:
+        """Leave the source open: it is its reader's."""
+
+
+def curated(source: Episodes, choice: Choice) -> CuratedEpisodes:
+    """What a choice keeps of its source."""
+    kept = choice.kept
+    rejected = sum(i.length for i in choice.items if i.verdict == "rejected")
+    all_of_it = sum(e.length for e in source.episodes)
+    trimmed = all_of_it - sum(i.length for i in choice.items)
+    dropped = list(source.dropped)
+    if rejected:
+        dropped.append(Dropped("transitions of rejected episodes", rejected))
+    if trimmed:
+        dropped.append(Dropped("transitions trimmed away", trimmed))
+    return CuratedEpisodes(
+        source=source,
+        items=kept,
+        episodes=tuple(
+            _episode(index, item, source.episodes[item.source])
+            for index, item in enumerate(kept)
+        ),
+        dropped=tuple(dropped),
+        _per={f.name: f.per for f in source.features},
+    )
+
+
+def _episode(index: int, item: Item, of: Episode) -> Episode:
+    whole_end = item.stop == of.length
+    notes = dict(of.notes)
+    if item.id != of.id or item.length != of.length:
+        notes["of"] = of.id
+        notes["control_steps"] = [item.start, item.stop]
+    if item.tags:
+        notes["tags"] = list(item.tags)
+    return replace(
+        of,
+        index=index,
+        id=item.id,
+        length=item.length,
+        # Cut before its end, an episode has not ended within what is left of it.
+        terminated=of.terminated if whole_end else _not(of.terminated),
+        truncated=of.truncated if whole_end else _not(of.truncated),
+        complete=of.complete and whole_end,
+        final=of.final or not whole_end,
+        seed=of.seed if item.start == 0 else None,
+        native=of.native if item.length == of.length else None,
+        rows=None if of.rows is None else of.rows[item.start : item.stop],
+        notes=notes,
+    )
+
+
+def _not(flag: bool | None) -> bool | None:
+    return None if flag is None else False
