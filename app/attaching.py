@@ -105,6 +105,7 @@ class Attaching:
         """Follow a run that was joined; gives its document."""
         document = Document(source)
         document.phase = Phase.LIVE
+        document.title = getattr(getattr(source, "run", None), "name", "")
         document.ask = lambda what, arguments: self._ask(document, what, arguments)
         self.session.add(document)
         self.session.clock.set_follow(True)

@@ -6,7 +6,7 @@ thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.analysis import Analysis
     from isoscope.core.following.feed import News
-    from isoscope.core.isolation.findings import Finding
+    from isoscope.core.isolation.findings import Audit, Finding
     from isoscope.core.recording.model import Actor, Labels, Recording
     from isoscope.core.recording.source import Source
     from isoscope.core.series import Measure
@@ -78,6 +78,8 @@ class Message:
     level: MessageLevel
     text: str
     details: str = ""
+    # What can be done about it: the button's words, and what it does.
+    action: tuple[str, Callable[[], object]] | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True, eq=False)
@@ -128,6 +130,7 @@ class Document:
         self.live: LiveState | None = None
         self.ask: Ask | None = None  # asks something of the run that is watched
         self.chunk: ChunkKey | None = None  # the chunk that is looked at
+        self.title = ""  # of a run; a file has its name
         self._axes = GrowingAxes()
 
     @property
@@ -166,7 +169,7 @@ class Document:
     @property
     def name(self) -> str:
         """What to call it in lists."""
-        return self.source.recording.name
+        return self.title or self.source.recording.name
 
     @property
     def rows(self) -> int:
@@ -205,6 +208,14 @@ class Document:
             self.told_changed.emit()
         if self.phase is Phase.LIVE:
             self.set_progress(news.rows, news.rows)
+
+    def set_live_audit(self, audit: Audit) -> None:
+        """Take in what is wrong so far with a run that goes on; tells `analysed`."""
+        if self.own_steps is None:
+            self.own_steps = OwnSteps(self.source.recording)
+        self.own_steps.audit = audit
+        if self.phase is Phase.LIVE:
+            self.set_analysis(self.own_steps.analysis())
 
     def set_live(self, live: LiveState) -> None:
         """Say how the run stands; tells `live_changed`."""

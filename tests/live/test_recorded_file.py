@@ -45,7 +45,7 @@ def test_control_steps_are_fields_of_the_rows_they_took(recording):
             else:
                 assert reward.at(row) == transition.reward
     seen = control["observation_after/observation"]
-    assert component_names("", seen.shape, seen)[2] == "theta"
+    assert component_names("", seen.shape, seen)[2] == "theta [rad]"
     assert unit_told("action", clipped) == "N"
 
 

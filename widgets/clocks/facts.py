@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from isoscope.core.attribution.result import Reason
 from isoscope.core.isolation.sentence import WHY_UNKNOWN
 from isoscope.core.recording.model import StepKind
+from isoscope.core.timeaxis import TimeKind
+from isoscope.core.timeline.ruler import stamp_text
 
 if TYPE_CHECKING:
     from isoscope.core.analysis import Analysis
@@ -66,8 +68,16 @@ def _times(document: Document, analysis: Analysis | None, row: int) -> list[Fact
         _seconds("recording", float(steps.time_s[row]), ABSENT),
         _seconds("scene", scene_s, otherwise),
         _seconds("control", control_s, UNKNOWN),
-        Fact("wall", ABSENT, "dim"),
+        _wall(document, row),
     ]
+
+
+def _wall(document: Document, row: int) -> Fact:
+    wall_s = document.recording.wall_s
+    value = math.nan if wall_s is None or row >= len(wall_s) else float(wall_s[row])
+    if not math.isfinite(value):
+        return Fact("wall", ABSENT, "dim")
+    return Fact("wall", stamp_text(TimeKind.WALL, value, 3))
 
 
 def _place(analysis: Analysis | None, row: int) -> list[Fact]:

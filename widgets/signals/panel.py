@@ -63,6 +63,7 @@ class SignalsPanel(Panel):
         self._due = QTimer(self)
         self._due.setSingleShot(True)
         self._due.timeout.connect(self.refresh)
+        self._growth_ms = GROWTH_MS
         self._make_parts()
         self._make_tools()
         self.apply_theme()
@@ -251,7 +252,7 @@ class SignalsPanel(Panel):
             self._complete_defaults(document)
             if document not in self._chosen:
                 self._analysed()
-        self.invalidate(GROWTH_MS)
+        self.invalidate(self._growth_ms)
 
     def _plots_changed(self) -> None:
         document = self._document
@@ -280,7 +281,7 @@ class SignalsPanel(Panel):
 
     def _axis_changed(self) -> None:
         self._move_cursor()
-        self.invalidate(GROWTH_MS)
+        self.invalidate(self._growth_ms)
 
     def _move_cursor(self) -> None:
         clock, span = self.session.clock, self.canvas.span
@@ -311,6 +312,13 @@ class SignalsPanel(Panel):
     def refresh(self) -> None:
         """Resolve, fetch and lay out now."""
         self._stale = False
+        begin = time.perf_counter()
+        self._refresh()
+        # A picture that costs much is not made so often that nothing else gets a turn.
+        taken_ms = 1000 * (time.perf_counter() - begin)
+        self._growth_ms = max(GROWTH_MS, round(10 * taken_ms))
+
+    def _refresh(self) -> None:
         document = self._document
         if document is None or not document.plots:
             if document is not None and self._pages.currentIndex() == 0:

@@ -82,7 +82,7 @@ class Row:
     children: tuple[Row, ...] = ()
 
 
-MOST_UNFOLDED = 60
+MOST_UNFOLDED = 64
 MOST_TOLD = 6
 MOST_LISTED = 2000
 _EVENT = re.compile(r"/events/(\d{1,18})(?:/|$)")

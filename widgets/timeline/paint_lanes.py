@@ -122,7 +122,8 @@ def _paint_numbers(painter: QPainter, frame: Frame, placed: Placed) -> None:
     items, view = placed.lane.items, frame.view
     fill = frame.colours.fill(placed.lane.env)
     chunks = placed.lane.kind is LaneKind.CHUNKS
-    least = 0 if chunks else 1  # a control step of number 0 is a reset
+    # A control step of number 0 is a reset.
+    least = 0 if chunks or placed.lane.env is None else 1
     if not len(items) or placed.height < NUMBER_HIGH_PX:
         return
     # Whole numbers: real ones would have the whole column made real.
@@ -140,7 +141,9 @@ def _paint_numbers(painter: QPainter, frame: Frame, placed: Placed) -> None:
             continue
         over_active = frame.x_of(items.active_stop[i]) - left >= NUMBER_FROM_PX / 2
         ink = fill.ink_active if over_active else fill.ink_held
-        painter.setPen(colour(frame.theme.text if chunks else ink))
+        if chunks:
+            ink = frame.colours.chunk_ink(int(items.look[i]))
+        painter.setPen(colour(ink))
         box = QRectF(left + 4, placed.top, right - left, placed.height)
         painter.drawText(box, LEFT_MIDDLE, str(number))
 

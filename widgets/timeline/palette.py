@@ -65,6 +65,11 @@ class Palette:
     residual: int
     chunks: dict[ChunkLook, str] = field(default_factory=dict)
 
+    def chunk_ink(self, look: int) -> str:
+        """Ink that can be read on a chunk of this look."""
+        filled = self.chunks.get(ChunkLook(look)) if look in (1, 2) else None
+        return self.theme.text if filled is None else _legible(filled, self.theme)
+
     def fill(self, env: int | None) -> Fill:
         """The pixels of an environment's items; None is a neutral lane."""
         return _fill(self.theme, None if env is None else self.theme.environment(env))

@@ -12,7 +12,6 @@ from PySide6.QtGui import QHelpEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QMenu, QScrollBar, QToolButton, QToolTip, QWidget
 
 from isoscope.core.isolation.places import row_of
-from isoscope.core.timeline.chunk_words import facts_of
 from isoscope.core.timeline.model import Timeline
 from isoscope.widgets.look import sheet
 from isoscope.widgets.panel import Panel
@@ -20,8 +19,8 @@ from isoscope.widgets.session import Phase
 from isoscope.widgets.signals.span import Span
 from isoscope.widgets.stretch import needs_zoom, stretch_of
 from isoscope.widgets.timeline.canvas import NO_AXIS, Canvas
-from isoscope.widgets.timeline.chunk_card import ChunkCard
-from isoscope.widgets.timeline.content import Content, latest_s, seen
+from isoscope.widgets.timeline.chunk_choice import ChunkChoice
+from isoscope.widgets.timeline.content import Content, seen
 from isoscope.widgets.timeline.gestures import ZOOM_A_NOTCH, Gestures
 from isoscope.widgets.timeline.hints import hint_at
 from isoscope.widgets.timeline.layout import SCROLLBAR
@@ -77,8 +76,8 @@ class TimelinePanel(Panel):
         self._all.clicked.connect(self.fit)
         self.grouping = GroupingButton()
         self.grouping.chosen.connect(self.set_grouping)
-        self.card = ChunkCard(self)
-        self.card.closed.connect(self.look_at_no_chunk)
+        self.chunks = ChunkChoice(self)
+        self.card = self.chunks.card
         self._bar = QScrollBar(Qt.Orientation.Vertical, self)
         self._bar.hide()
         self._bar.valueChanged.connect(self.canvas.set_scroll)
@@ -92,7 +91,7 @@ class TimelinePanel(Panel):
         self.gestures.selected.connect(self.range_selected)
         self.gestures.chosen.connect(self._choose)
         self.gestures.marked.connect(self._choose_finding)
-        self.gestures.picked.connect(self._pick_chunk)
+        self.gestures.picked.connect(self.chunks.pick)
         self.observe(session.active_changed, self._activate)
         self.observe(session.clock.changed, self._on_clock)
         self.observe(session.clock.axis_changed, self._on_axis)
@@ -161,11 +160,6 @@ class TimelinePanel(Panel):
             self.content.set_grouping(self._document, grouping)
             self.rebuild()
 
-    def look_at_no_chunk(self) -> None:
-        """Put the chunk's card away."""
-        if self._document is not None:
-            self._document.set_chunk(None)
-
     def apply_theme(self) -> None:
         """Paint in the other colours."""
         self.card.set_look(self.tokens)
@@ -199,12 +193,17 @@ class TimelinePanel(Panel):
         told = document.told
         chunks = told is not None and len(told.chunks) > 0
         self.grouping.show_grouping(self.content.grouping(document), chunks)
-        self._show_card()
+        self.chunks.show_card()
         # A long recording is not looked through so often that nothing else gets a turn.
         taken_ms = 1000 * (time.perf_counter() - begin)
         self._grow.setInterval(max(GROW_EVERY_MS, round(10 * taken_ms)))
         if self.content.behind(document):
             self._grow.start()
+
+    @property
+    def document(self) -> Document | None:
+        """What is shown."""
+        return self._document
 
     # -- the session --------------------------------------------------------------
 
@@ -224,7 +223,7 @@ class TimelinePanel(Panel):
             change(other.bookmarks_changed, self.rebuild)
             change(other.analysed, self._analysed)
             change(other.told_changed, self._analysed)
-            change(other.chunk_changed, self.rebuild)
+            change(other.chunk_changed, self.chunks.show)
             change(other.hidden_envs_changed, self._show_environments)
         self.canvas.set_pointing(Pointing())
         self._on_axis()
@@ -289,35 +288,6 @@ class TimelinePanel(Panel):
         elif lane.env is not None and lane.env >= 0:
             self.session.focus(None if lane.env == document.focus else lane.env)
 
-    def _pick_chunk(self, lane_key: str, row: int) -> None:
-        """Look at the chunk of this lane that is under the pointer."""
-        document, lane = self._document, self.canvas.timeline.lane(lane_key)
-        if document is None or lane is None or document.told is None:
-            return
-        chunks = document.told.chunks
-        at = lane.items.at(row)
-        source = None
-        if lane.env is not None:
-            found = chunks.slot_of(lane.env)
-            source = None if found is None else found[0]
-            self.session.focus(lane.env)
-        else:
-            rank, _, stage = lane_key.partition(":")[2].partition(".")
-            source = chunks.sources.get((int(rank), int(stage)))
-        if source is not None and at is not None:
-            document.set_chunk(chunks.key_of(source, at))
-
-    def _show_card(self) -> None:
-        """Say what is known of the chunk that is looked at."""
-        document, facts, note = self._document, None, ""
-        if document is not None and document.chunk is not None and document.told:
-            now_s = latest_s(document)
-            facts = facts_of(document.told.chunks, document.chunk, now_s)
-        shown = self.card.isVisible()
-        self.card.show_facts(facts, note)
-        if shown != self.card.isVisible():
-            self._place_parts()
-
     def _choose_finding(self, row: int) -> None:
         """Look at the worst finding whose mark is on this row."""
         document = self._document
@@ -331,9 +301,9 @@ class TimelinePanel(Panel):
         document, canvas = self._document, self.canvas
         if document is not None and canvas.timeline.rows:
             canvas.set_timeline(seen(canvas.timeline, document), canvas.message)
-            self._reveal(f"env:{document.focus}")
+            self.reveal(f"env:{document.focus}")
 
-    def _reveal(self, key: str) -> None:
+    def reveal(self, key: str) -> None:
         """Scroll so that a lane is in sight."""
         place = self.canvas.place
         for placed in place.scrolled:
@@ -393,7 +363,7 @@ class TimelinePanel(Panel):
         elif key == Qt.Key.Key_Escape and self.selected_range is not None:
             self.clear_selection()
         elif key == Qt.Key.Key_Escape and self.card.isVisible():
-            self.look_at_no_chunk()
+            self.chunks.leave()
         else:
             super().keyPressEvent(event)
 
@@ -409,9 +379,9 @@ class TimelinePanel(Panel):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Fill the panel."""
         super().resizeEvent(event)
-        self._place_parts()
+        self.place_parts()
 
-    def _place_parts(self) -> None:
+    def place_parts(self) -> None:
         """The card has its own room at the right; the lanes have the rest."""
         inside = self.rect()
         if not self.card.isHidden():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from isoscope.core.recording.labelled.records import Field
@@ -193,28 +194,20 @@ def transition_tracks(
 def _said(field: Field, labelled: LabelledRecording) -> Field:
     """The field with the names that the space gives its components, if it has none."""
     role = "action" if "action" in field.group else "observation"
-    if field.names or role not in field.group:
+    if role not in field.group:
         return field
     size = int(np.prod(field.shape, dtype=np.int64))
     for space in labelled.identity.spaces:
-        if space.role == role and len(space.names) == size:
-            units = set(space.units)
-            unit = field.unit if len(units) != 1 else next(iter(units))
-            names = tuple(space.names)
-            if len(units) > 1 and len(space.units) == size:
-                pairs = zip(space.names, space.units, strict=True)
-                names = tuple(f"{n} [{u}]" if u else n for n, u in pairs)
-            return Field(
-                name=field.name,
-                shape=field.shape,
-                unit=unit,
-                group=field.group,
-                actor=field.actor,
-                target=field.target,
-                low=field.low,
-                high=field.high,
-                names=names,
-            )
+        names = field.names or tuple(space.names)
+        if space.role != role or len(names) != size:
+            continue
+        unit, units = field.unit, space.units
+        if unit is None and len(units) == size:
+            unit = units[0] if len(set(units)) == 1 else ""
+            if not unit:
+                pairs = zip(names, units, strict=True)
+                names = tuple(f"{name} [{u}]" if u else name for name, u in pairs)
+        return msgspec.structs.replace(field, names=names, unit=unit)
     return field
 
 
