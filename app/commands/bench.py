@@ -105,6 +105,15 @@ def record(as_json: AsJson = False) -> int:
     return _report("record", run(), as_json)
 
 
+@cli.command("export")
+def export_(as_json: AsJson = False) -> int:
+    """Export to LeRobot, against lerobot's own writer and against plain Parquet."""
+    with needs("exporting"):
+        from isoscope.app.bench.export_bench import run
+
+        return _report("export", run(), as_json)
+
+
 @contextmanager
 def _unpacked(file: Path | None) -> Iterator[Path]:
     from isoscope.app.bench.sample import unpacked

@@ -24,7 +24,6 @@ from isoscope.core.dataset.exporters.plan import (
     Refusal,
     plain,
     stem,
-    window_rows,
 )
 from isoscope.core.dataset.exporters.sinks import Sink
 from isoscope.core.dataset.model import Feature
@@ -47,8 +46,16 @@ FILE_MB, VIDEO_MB, FILES_IN_CHUNK = 100, 200, 1000
 FEWEST_ROWS = 64  # of a row group: shorter episodes share one
 EPISODE_ROWS = 512  # of a row group in the list of episodes
 MOST_AXES = 5
+BUFFER = 1 << 18
 COUNTERS = ("frame_index", "episode_index", "index", "task_index")
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+LISTED = (
+    "length",
+    "data/chunk_index",
+    "data/file_index",
+    "dataset_from_index",
+    "dataset_to_index",
+)
 
 
 def name(feature: Feature) -> str:
@@ -203,9 +210,12 @@ class _Writer:
     plan: Plan
     place: Path
     kinds: dict[str, pa.DataType] = field(default_factory=dict)
-    whole: dict[str, Together] = field(default_factory=dict)
+    slices: dict[str, slice] = field(default_factory=dict)
+    width: int = 0
     tasks: dict[str, int] = field(default_factory=dict)
-    listed: list[dict[str, Any]] = field(default_factory=list)
+    listed: list[tuple[int, ...]] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    stats: list[dict[str, Array]] = field(default_factory=list)
     file: int = -1
     total: int = 0
     waiting: list[pa.Table] = field(default_factory=list)
@@ -213,12 +223,20 @@ class _Writer:
     _out: _Part | None = None
     _list: _Part | None = None
     schema: pa.Schema = None
+    whole: Together = field(init=False)
 
     def __post_init__(self) -> None:
         for column in self.plan.columns:
             self.kinds[column.feature.name] = arrow_type(column.feature)
         for key in COUNTERS:
             self.kinds[key] = pa.int64()
+        features = {c.feature.name: c.feature for c in self.plan.columns}
+        for key in self.kinds:
+            feature = features.get(key)
+            wide = 1 if feature is None else _stat_width(feature)
+            self.slices[key] = slice(self.width, self.width + wide)
+            self.width += wide
+        self.whole = Together(self.width)
         told = {"info": {"features": _hugging(self.plan, self.kinds)}}
         self.schema = pa.schema(
             list(self.kinds.items()), metadata={"huggingface": json.dumps(told)}
@@ -243,20 +261,23 @@ class _Writer:
         out = self._next_file()
         task = episode.task or plan.options.task
         number = self.tasks.setdefault(task, len(self.tasks))
-        stats: dict[str, Running] = {}
-        step = window_rows([c.feature for c in plan.columns])
+        stats = Running(episode.length, self.width)
+        step = plan.window
         for start in range(0, episode.length, step):
             stop = min(start + step, episode.length)
             columns: dict[str, Any] = {}
+            flat: list[Array] = []
             for column in plan.columns:
                 values = plan.read(column, index, start, stop)
-                self._take(column.feature, values, stats, episode.length)
+                flat.append(_flat(column.feature, values))
                 columns[column.feature.name] = _column(
                     column.feature, values, self.kinds[column.feature.name]
                 )
             for key, values in self._counted(index, number, start, stop).items():
-                self._take(_counter(key), values, stats, episode.length)
+                flat.append(values[:, None])
                 columns[key] = pa.array(values)
+            with np.errstate(invalid="ignore"):  # NaNs of another kind
+                stats.add(np.concatenate(flat, 1, dtype=np.float64, casting="unsafe"))
             self.waiting.append(
                 pa.table([columns[key] for key in self.kinds], schema=self.schema)
             )
@@ -287,61 +308,51 @@ class _Writer:
             "task_index": np.full(stop - start, task, np.int64),
         }
 
-    def _take(
-        self, feature: Feature, values: Array, stats: dict[str, Running], rows: int
-    ) -> None:
-        if feature.role == "image":
-            # By channel, over pixels, as fractions: few rows say enough of it.
-            chosen = values[:: max(len(values) // 16, 1)]
-            flat = chosen.reshape(-1, feature.shape[2]).astype(np.float64) / 255
-            flat = flat[:: max(len(flat) // 4096, 1)]
-        else:
-            with np.errstate(invalid="ignore"):  # NaNs of another kind
-                flat = values.reshape(len(values), -1).astype(np.float64)
-        found = stats.get(feature.name)
-        if found is None:
-            found = stats[feature.name] = Running(rows, flat.shape[1])
-        found.add(flat)
-
-    def _list_episode(
-        self, index: int, task: str, stats: dict[str, Running], length: int
-    ) -> None:
+    def _list_episode(self, index: int, task: str, stats: Running, length: int) -> None:
         chunk, number = divmod(self.file, FILES_IN_CHUNK)
-        told: dict[str, Any] = {
-            "episode_index": index,
-            "tasks": [task],
-            "length": length,
-            "data/chunk_index": chunk,
-            "data/file_index": number,
-            "dataset_from_index": self.total,
-            "dataset_to_index": self.total + length,
-        }
-        pictures = {
-            c.feature.name for c in self.plan.columns if c.feature.role == "image"
-        }
-        for key in self.kinds:
-            found = stats[key].done()
-            self.whole.setdefault(key, Together(stats[key].width)).add(found, length)
-            for stat in STATS:
-                value = [length] if stat == "count" else found[stat].tolist()
-                if key in pictures and stat != "count":
-                    value = [[[x]] for x in value]
-                told[f"stats/{key}/{stat}"] = value
-        told["meta/episodes/chunk_index"] = told["meta/episodes/file_index"] = 0
-        self.listed.append(told)
+        begin = self.total
+        self.listed.append((index, length, chunk, number, begin, begin + length))
+        self.told.append(task)
+        found = stats.done()
+        self.stats.append(found)
+        self.whole.add(found, length)
         if len(self.listed) >= EPISODE_ROWS:
             self._flush_list()
 
     def _flush_list(self) -> None:
         if not self.listed:
             return
+        counts = np.array(self.listed, np.int64)
+        rows = len(counts)
+        columns: dict[str, pa.Array] = {"episode_index": pa.array(counts[:, 0])}
+        columns["tasks"] = pa.array([[task] for task in self.told])
+        for at, key in enumerate(LISTED, 1):
+            columns[key] = pa.array(np.ascontiguousarray(counts[:, at]))
+        pictures = _pictures(self.plan)
+        stacked = {
+            stat: np.stack([s[stat] for s in self.stats])
+            for stat in STATS
+            if stat != "count"
+        }
+        lengths = _lists(counts[:, 1:2])
+        for key, part in self.slices.items():
+            for stat in STATS:
+                if stat == "count":
+                    values = lengths
+                elif key in pictures:
+                    values = _lists(stacked[stat][:, part, None, None])
+                else:
+                    values = _lists(stacked[stat][:, part])
+                columns[f"stats/{key}/{stat}"] = values
+        zero = pa.array(np.zeros(rows, np.int64))
+        columns["meta/episodes/chunk_index"] = zero
+        columns["meta/episodes/file_index"] = zero
+        table = pa.table(columns)
         if self._list is None:
-            kinds = {key: _listed_type(key, v) for key, v in self.listed[0].items()}
-            self._list = _Part(self.place / EPISODES, pa.schema(list(kinds.items())))
-        table = pa.Table.from_pylist(self.listed, schema=self._list.schema)
-        self._list.write(table, len(self.listed))
+            self._list = _Part(self.place / EPISODES, table.schema)
+        self._list.write(table, rows)
         self._list.check()
-        self.listed = []
+        self.listed, self.told, self.stats = [], [], []
 
     def close(self) -> None:
         """Write the rest, and close the files."""
@@ -382,13 +393,14 @@ class _Writer:
             "splits": splits or {"train": f"0:{len(plan)}"},
         }
         self._put("meta/info.json", json.dumps(info, indent=4, ensure_ascii=False))
-        stats = {}
-        pictures = {c.feature.name for c in plan.columns if c.feature.role == "image"}
-        for key, found in self.whole.items():
-            values = {k: v.tolist() for k, v in found.done().items()}
+        stats: dict[str, Any] = {}
+        pictures = _pictures(plan)
+        whole = self.whole.done()
+        for key, part in self.slices.items():
+            stats[key] = {stat: v[part].tolist() for stat, v in whole.items()}
             if key in pictures:
-                values = {k: [[[x]] for x in v] for k, v in values.items()}
-            stats[key] = {**values, "count": [found.count]}
+                stats[key] = {k: [[[x]] for x in v] for k, v in stats[key].items()}
+            stats[key]["count"] = [self.whole.count]
         self._put("meta/stats.json", json.dumps(stats, indent=4))
         table = pa.table(
             {
@@ -396,9 +408,9 @@ class _Writer:
                 "task": pa.array(list(self.tasks), pa.string()),
             }
         ).replace_schema_metadata({"pandas": json.dumps(PANDAS)})
-        part = _Part(self.place / "meta/tasks.parquet", table.schema)
-        part.write(table, len(table))
-        part.close()
+        out = _Part(self.place / "meta/tasks.parquet", table.schema)
+        out.write(table, len(table))
+        out.close()
         self._put(
             "meta/isoscope.json",
             described(plan, FORMAT),
@@ -416,14 +428,15 @@ class _Part:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.schema = schema
         self._sink = Sink(path)
+        self._out = pa.BufferedOutputStream(pa.PythonFile(self._sink, "w"), BUFFER)
         self._writer = pq.ParquetWriter(
-            self._sink, schema, compression="snappy", use_dictionary=True
+            self._out, schema, compression="snappy", use_dictionary=True
         )
 
     @property
     def bytes(self) -> int:
         """Written so far."""
-        return self._sink.tell()
+        return int(self._out.tell())
 
     def write(self, table: pa.Table, rows: int) -> None:
         """Write a row group."""
@@ -437,6 +450,7 @@ class _Part:
         """Write the footer, and close the file; raises OSError if writing failed."""
         try:
             self._writer.close()
+            self._out.close()
             self._sink.check()
         finally:
             self._sink.close()
@@ -456,19 +470,36 @@ def _column(feature: Feature, values: Array, kind: pa.DataType) -> pa.Array:
     return pa.array(entries, kind)
 
 
-def _counter(key: str) -> Feature:
-    return Feature(key, "info", np.dtype(np.int64))
+def _pictures(plan: Plan) -> set[str]:
+    return {c.feature.name for c in plan.columns if c.feature.role == "image"}
 
 
-def _listed_type(key: str, value: Any) -> pa.DataType:
-    if key == "tasks":
-        return pa.list_(pa.string())
-    if not isinstance(value, list):
-        return pa.int64()
-    if key.endswith("/count"):
-        return pa.list_(pa.int64())
-    kind = pa.list_(pa.float64())
-    return pa.list_(pa.list_(kind)) if isinstance(value[0], list) else kind
+def _stat_width(feature: Feature) -> int:
+    """Numbers that a statistic of a feature has: components, a picture's channels."""
+    if feature.role == "image":
+        return feature.shape[2]
+    return int(np.prod(feature.shape, dtype=np.int64))
+
+
+def _flat(feature: Feature, values: Array) -> Array:
+    """Rows [n, width] that statistics are of.
+
+    Of a picture, the channels of one pixel, as fractions: over the rows, each at
+    another place, they are a sample of all pixels.
+    """
+    if feature.role != "image":
+        return values.reshape(len(values), -1)
+    pixels = values.reshape(len(values), -1, feature.shape[2])
+    at = np.arange(len(values)) * 7919 % max(pixels.shape[1], 1)
+    return pixels[np.arange(len(values)), at] / np.float64(255)
+
+
+def _lists(values: Array) -> pa.Array:
+    """Rows [n, ...] as lists, in lists."""
+    kind = pa.from_numpy_dtype(values.dtype)
+    for _ in values.shape[1:]:
+        kind = pa.list_(kind)
+    return arrow_array(values, kind)
 
 
 def _told(feature: Feature) -> dict[str, Any]:

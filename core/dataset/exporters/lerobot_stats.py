@@ -57,9 +57,8 @@ class Running:
                 self.squares += shift * shift * (self.count * n / (self.count + n))
             self.total += mean * n
         every = -(-self.rows // MOST_ROWS)
-        self.kept.append(
-            values[(-self.count) % every :: every] if every > 1 else values
-        )
+        # A copy: a view would keep all of the window.
+        self.kept.append(values[(-self.count) % every :: every].copy())
         self.count += n
 
     def done(self) -> dict[str, Array]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # after it, or made: from how the episode ended, or the time since it began.
 Take = Literal["rows", "before", "after", "done", "terminated", "truncated", "time"]
 WINDOW_BYTES = 1 << 22
+WIDEST = 8
 _PREFIXES: dict[str, tuple[str, ...]] = {
     "observation": ("observations", "observation", "obs", "curr_obs", "policy"),
     "image": ("images", "image", "observations", "observation", "obs", "curr_obs"),
@@ -139,12 +140,18 @@ class Plan:
     options: ExportOptions
     keeps_final: bool = True
     left_out: list[str] = field(default_factory=list)
+    _last: Episode | None = None
 
     @property
     def hz(self) -> float | None:
         """Control steps a second."""
         known = self.source.control_hz
         return self.options.fps if known is None else known
+
+    @property
+    def window(self) -> int:
+        """Rows that are in memory at once."""
+        return window_rows([c.feature for c in self.columns])
 
     @property
     def features(self) -> list[Feature]:
@@ -164,7 +171,11 @@ class Plan:
         """The episode of this place, as the dataset has it."""
         found = self.source.episodes[self.order[place]]
         final = found.final and self.keeps_final
-        return replace(found, index=place, final=final)
+        last = self._last
+        if last is not None and last.index == place and last.id == found.id:
+            return last
+        self._last = replace(found, index=place, final=final)
+        return self._last
 
     def episodes(self) -> Iterator[Episode]:
         """All of them."""
@@ -200,7 +211,7 @@ class Plan:
     def windows(self, column: Column, place: int) -> Iterator[tuple[int, Array]]:
         """A column of an episode in pieces of bounded size: first row, values."""
         rows = self.rows(column, place)
-        step = window_rows([column.feature])
+        step = self.window
         for start in range(0, rows, step):
             yield start, self.read(column, place, start, min(start + step, rows))
 
@@ -219,10 +230,15 @@ class Plan:
 
 
 def window_rows(features: Sequence[Feature]) -> int:
-    """Rows that fit a window of bounded size."""
+    """Rows that fit a window of bounded size.
+
+    A number counts as 8 bytes at least: whoever makes it may have been through those.
+    """
     size = sum(
-        int(np.prod(f.shape, dtype=np.int64)) * f.dtype.itemsize for f in features
-    )
+        int(np.prod(f.shape, dtype=np.int64)) * max(f.dtype.itemsize, WIDEST)
+        for f in features
+        if f.role != "image"
+    ) + sum(int(np.prod(f.shape)) for f in features if f.role == "image")
     return max(WINDOW_BYTES // max(size, 1), 1)
 
 

@@ -188,7 +188,11 @@ def export(
         size,
         len(plan),
         sum(e.length for e in plan.episodes()),
-        {c.source: c.feature.name for c in plan.columns if not c.derived},
+        {
+            c.source: c.feature.name
+            for c in plan.columns
+            if not c.derived and c.take != "after"
+        },
         plan.splits,
         read_back,
         tuple(plan.left_out),

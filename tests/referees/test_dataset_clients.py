@@ -1,0 +1,173 @@
+"""What the formats' own clients read of our exports, against the source, bit for bit.
+
+lerobot gives floats as float32 whatever the file holds, so float64 is compared with
+its nearest float32 there. That a client loads a dataset proves nothing: these accept
+shifted timestamps, wrong totals and missing columns.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from isoscope.core.dataset.exporters.plan import ExportOptions
+from isoscope.core.dataset.exporters.run import export
+from isoscope.core.dataset.exporters.splits import Splits
+from tests.core.dataset.made import FEATURES, MATRIX, PICTURE, made
+from tests.referees.clients import environments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+pytestmark = pytest.mark.referee
+
+CLIENTS = Path(__file__).with_name("clients")
+SPLITS = Splits({"train": 0.6, "valid": 0.4}, seed=1)
+
+
+def dumped(
+    python: Path, script: str, *arguments: str, env: Mapping[str, str]
+) -> dict[str, np.ndarray[Any, Any]]:
+    out = Path(env["HOME"]) / "dump.npz"
+    first, *rest = arguments
+    done = subprocess.run(
+        [str(python), str(CLIENTS / script), first, str(out), *rest],
+        env={**os.environ, **env, "PYTHONPATH": str(CLIENTS)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    with np.load(out) as file:
+        return {name: file[name] for name in file.files}
+
+
+def equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], what: str) -> None:
+    assert a.dtype == b.dtype, what
+    assert a.size == b.size, what
+    assert a.tobytes() == b.reshape(a.shape).tobytes(), what
+
+
+def test_lerobot_reads_every_bit(tmp_path: Path) -> None:
+    source = made((30, 70, 1, 12), (*FEATURES, MATRIX, PICTURE), plain=True)
+    result = export(
+        source,
+        "lerobot",
+        tmp_path / "data",
+        options=ExportOptions(next_observation=True),
+        splits=SPLITS,
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    found = dumped(
+        environments.lerobot(),
+        "dump_lerobot.py",
+        str(result.path),
+        env={"HF_HUB_OFFLINE": "1", "HF_HOME": str(home), "HOME": str(home)},
+    )
+    order = [*result.splits["train"], *result.splits["valid"]]
+    assert order == [0, 1, 2, 3]
+    written = [e for part in ("train", "valid") for e in _chosen(source, part)]
+    for feature in source.features:
+        target = result.fields[feature.name]
+        rows = [
+            source.read(e, feature.name)[: source.episodes[e].length] for e in written
+        ]
+        expected = np.concatenate(rows)
+        got = found[target]
+        if feature.role == "image":
+            # channels first, and as fractions
+            expected = expected.transpose(0, 3, 1, 2).astype(np.float32) / 255
+        elif expected.dtype == np.float64:
+            expected = expected.astype(np.float32)
+        elif expected.dtype.kind in "iu":
+            expected = expected.astype(np.int64)  # through Python's int
+        equal(expected, got, target)
+    for feature in source.features:
+        if feature.per == "boundary" and feature.role != "image":
+            rows = [source.read(e, feature.name)[1:] for e in written]
+            expected = np.concatenate(rows).astype(np.float32)
+            equal(expected, found[f"next.{result.fields[feature.name]}"], "next")
+    lengths = [source.episodes[e].length for e in written]
+    ends = np.cumsum(lengths)
+    assert found["__episode_to"].tolist() == ends.tolist()
+    assert found["__episode_from"].tolist() == (ends - lengths).tolist()
+    assert found["index"].tolist() == list(range(int(ends[-1])))
+    frames = np.concatenate([np.arange(n) for n in lengths])
+    assert found["frame_index"].tolist() == frames.tolist()
+    equal((frames / 50.0).astype(np.float32), found["timestamp"], "timestamp")
+    tasks = [source.episodes[e].task for e in written]
+    assert found["task"].tolist() == list(np.repeat(tasks, lengths))
+    done = np.zeros(len(frames), bool)
+    for e, end in zip(written, ends, strict=True):
+        one = source.episodes[e]
+        done[end - 1] = bool(one.terminated or one.truncated)
+    equal(done, found["next.done"], "next.done")
+
+
+def _chosen(source: Any, part: str) -> list[int]:
+    from isoscope.core.dataset.exporters.splits import split
+
+    return split(source.episodes, SPLITS)[part]
+
+
+def test_minari_reads_every_bit(tmp_path: Path) -> None:
+    pytest.importorskip("minari")
+    source = made((30, 7, 1), (*FEATURES, MATRIX, PICTURE))
+    result = export(source, "minari", tmp_path / "cartpole-v0")
+    found = dumped(
+        environments.minari(),
+        "dump_minari.py",
+        "cartpole-v0",
+        env={"MINARI_DATASETS_PATH": str(tmp_path), "HOME": str(tmp_path)},
+    )
+    names = {
+        f"episode_{e.index}.{result.fields[f.name].replace('/', '.')}"
+        for e in source.episodes
+        for f in source.features
+    }
+    assert names == set(found)
+    for episode in source.episodes:
+        for feature in source.features:
+            target = result.fields[feature.name].replace("/", ".")
+            got = found[f"episode_{episode.index}.{target}"]
+            equal(source.read(episode.index, feature.name), got, target)
+
+
+@pytest.mark.parametrize("key", [None, "train", "valid"])
+def test_robomimic_reads_every_bit(key: str | None, tmp_path: Path) -> None:
+    features = [f for f in FEATURES if f.role != "image"]
+    source = made((30, 7, 1, 12), features, plain=True)
+    result = export(source, "robomimic", tmp_path / "data.hdf5", splits=SPLITS)
+    found = dumped(
+        environments.robomimic(),
+        "dump_robomimic.py",
+        str(result.path),
+        *([key] if key else []),
+        env={"HOME": str(tmp_path)},
+    )
+    places = range(4) if key is None else result.splits[key]
+    lengths = {e.index: e.length for e in source.episodes}
+    for name in ("action", "reward"):
+        rows = np.concatenate([source.read(e, name) for e in places])
+        equal(rows, found[f"{name}s"].astype(rows.dtype), name)
+    for name in ("position", "goal"):
+        values = [source.read(e, f"observation/{name}") for e in places]
+        before = np.concatenate([v[:-1] for v in values])
+        after = np.concatenate([v[1:] for v in values])
+        equal(before, found[f"obs.{name}"].astype(before.dtype), name)
+        equal(after, found[f"next_obs.{name}"].astype(after.dtype), name)
+    assert len(found["dones"]) == sum(lengths[e] for e in places)
+    ended = [
+        bool(source.episodes[e].terminated or source.episodes[e].truncated)
+        for e in places
+    ]
+    last = np.cumsum([lengths[e] for e in places]) - 1
+    assert found["dones"][last].astype(bool).reshape(-1).tolist() == ended
+    assert found["dones"].sum() == sum(ended)
