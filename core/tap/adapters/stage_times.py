@@ -10,11 +10,12 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from isoscope.core.envs.profiling import step_profiles
+from isoscope.core.envs.profiling import Profiler, step_profiles
 from isoscope.core.recording.labelled import records as r
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from isoscope.core.envs.profiling import StepProfile
     from isoscope.core.tap.session import TapSession
@@ -39,6 +40,11 @@ def watch_stages(session: TapSession) -> None:
 
     stop = step_profiles.listen(take)
     _watched[session] = stop
+
+
+def times_itself(env: Any) -> bool:
+    """Whether an environment is one of ours that can time its stages."""
+    return isinstance(getattr(env, "profiler", None), Profiler)
 
 
 def record_stages(

@@ -24,6 +24,11 @@ from isoscope.core.tap.adapters.kinds import innermost
 from isoscope.core.tap.adapters.leaves import Leaf, described, leaves
 from isoscope.core.tap.adapters.rows import TERMS, columns, limits_of, within
 from isoscope.core.tap.adapters.single import REASONS
+from isoscope.core.tap.adapters.stage_times import (
+    record_stages,
+    times_itself,
+    watch_stages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,6 +164,8 @@ class VectorTap:
                 self._begin(env)
                 if not self.inside:
                     self._was_stepped(env, raw, result)
+                if times_itself(innermost(env)):
+                    record_stages(self.session, innermost(env).profiler.take(), -1, -1)
         return result
 
     def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
@@ -311,6 +318,8 @@ class VectorTap:
         if self.begun:
             return
         self.begun = True
+        if times_itself(innermost(env)):
+            watch_stages(self.session)
         from isoscope.core.envs.vector.errors import VectorEnvError
         from isoscope.core.envs.vector.transitions import (
             TransitionStream,

@@ -9,12 +9,14 @@ import pytest
 
 from isoscope.core import tap
 from isoscope.core.costs.model import CostModel
+from isoscope.core.costs.naming import Stage
 from isoscope.core.costs.samples import Phase
 from isoscope.core.envs.making import SceneWish
 from isoscope.core.envs.profiling import step_profiles
 from isoscope.core.envs.resident_env import ResidentVectorEnv
 from isoscope.core.envs.scene_env import SceneEnv
 from isoscope.core.envs.tasks.registry import make_task
+from isoscope.core.envs.vector.hybrid import HybridVectorEnv
 from isoscope.core.recording.registry import load
 from isoscope.gpu.scene.make import make_scene
 
@@ -101,3 +103,21 @@ def test_nothing_is_timed_after_the_tap_has_let_go(tmp_path: Path) -> None:
     made.step(np.zeros(1, np.float32))
     made.step(np.zeros(1, np.float32))
     assert not step_profiles.listened_to
+
+
+def test_a_vector_environment_s_own_step_is_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "vector.isoscope.h5"
+    vector = HybridVectorEnv(
+        [tap.factory(env, record=path if k == 0 else None) for k in range(2)]
+    )
+    made = tap.attach(vector)
+    made.reset(seed=1)
+    for _ in range(4):
+        made.step(np.zeros((2, 1), np.float32))
+    made.close()
+    tap.detach()
+    _, report = report_of(path)
+    whole = report.workers[-1]
+    assert (whole.name, whole.envs) == ("vector environment", ())
+    assert set(whole.stages) >= {Stage.WAIT, Stage.CONVERT}
+    assert report.adds_up
