@@ -65,6 +65,9 @@ FIELDS: dict[str, FieldMeaning] = {
     "pose": FieldMeaning(
         "m or rad", "pose", "joint positions, one a degree of freedom"
     ),
+    "jointVelocity": FieldMeaning(
+        "m/s or rad/s", "velocity", "joint velocities, as the tap reads them"
+    ),
     "targetPose": FieldMeaning(
         "m or rad", "target", "the controller's target; not an action"
     ),
