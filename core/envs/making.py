@@ -84,4 +84,6 @@ def lease_scene(
         stages.cleanups(handle)
         return handle
 
-    return context.manager(task.name).acquire(stages.key(key), make, env)
+    lease = context.manager(task.name).acquire(stages.key(key), make, env)
+    lease.wanted = wanted
+    return lease

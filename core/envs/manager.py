@@ -8,14 +8,14 @@ goes when the last environment lets go of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isoscope.core.envs.errors import CleanupError
 from isoscope.core.envs.events import SceneEvent, scene_events
 from isoscope.core.errors import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from isoscope.core.envs.scene_handle import SceneHandle
     from isoscope.core.envs.scene_key import SceneKey
@@ -29,12 +29,15 @@ class Lease:
     ----------
     visuals
         What takes this environment's visual handles off the scene again, by name.
+    wanted
+        Persistent configuration that this environment wants of the scene.
     """
 
     manager: SceneManager
     handle: SceneHandle
     env: int
     visuals: dict[str, Callable[[], None]] = field(default_factory=dict)
+    wanted: Mapping[str, Any] = field(default_factory=dict)
     released: bool = False
 
     def add_visual(self, name: str, deregister: Callable[[], None]) -> None:

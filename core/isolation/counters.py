@@ -44,6 +44,9 @@ def jumps(window: LabelledContext) -> list[Jump] | None:
     if (table.control_step >= 0).any():
         counts = table.control_step.astype(float)
         columns["control_step"] = np.where(counts < 0, np.nan, counts)
+    native = _native_counts(window)
+    if native is not None:
+        columns["native.control_step"] = native
     for group in GROUPS:
         for name, track in window.fields(group).items():
             if not isinstance(track, Track) or track.dtype.kind not in "iuf":
@@ -52,7 +55,7 @@ def jumps(window: LabelledContext) -> list[Jump] | None:
                 continue
             read = track.read(table.first, table.stop)
             values = read.values.reshape(-1).astype(float)
-            columns.setdefault(name, np.where(read.valid, values, np.nan))
+            columns[f"{group}.{name}"] = np.where(read.valid, values, np.nan)
     if not columns:
         return None
     found: dict[int, Jump] = {}
@@ -61,6 +64,20 @@ def jumps(window: LabelledContext) -> list[Jump] | None:
             if jump.env not in found or jump.transition < found[jump.env].transition:
                 found[jump.env] = jump
     return sorted(found.values(), key=lambda jump: jump.transition)
+
+
+def _native_counts(window: LabelledContext) -> Array | None:
+    """The control step that the first native step of each transition is labelled."""
+    table, steps = window.transitions, window.steps
+    inside = (table.first_row >= steps.first) & (table.first_row < steps.stop)
+    if not inside.any():
+        return None
+    counts = np.full(len(table), np.nan)
+    rows = table.first_row[inside] - steps.first
+    counts[inside] = np.where(
+        steps.control_step[rows] < 0, np.nan, steps.control_step[rows]
+    )
+    return counts
 
 
 def _steps(window: LabelledContext, values: Array) -> tuple[Array, Array]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from isoscope.core.isolation.labelled_context import LabelledContext
 
@@ -54,3 +56,38 @@ def seeded(window: LabelledContext) -> list[Seeded]:
         if seed is not None and env not in known
     ]
     return [*told, *found]
+
+
+def alike(window: LabelledContext) -> list[tuple[Seeded, Seeded]]:
+    """Resets after which a generator stands where it stood after an earlier reset.
+
+    So both had the same seed, although nobody has seen it given. Pairs of the first
+    such reset and each later one, in their order.
+    """
+    table = window.transitions
+    at = np.flatnonzero((table.valid == 0) & (table.rng != 0))
+    order = at[np.argsort(table.rng[at], kind="stable")]
+    key = table.rng[order]
+    before = table.previous()
+    groups = np.split(order, np.flatnonzero(np.diff(key)) + 1)
+    # Where resets draw nothing, a generator stands still, whoever seeds it or not.
+    draws = any(
+        len(np.unique(table.rng[own])) > 1
+        for env in table.environments
+        if len(own := at[table.env[at] == env]) > 1
+    )
+    pairs = []
+    for group in groups:
+        first = int(group[0]) if len(group) else -1
+        for t in group[1:].tolist():
+            stood = before[t] >= 0 and table.rng[before[t]] == table.rng[t]
+            same = table.env[t] == table.env[first]
+            if not stood or (same and draws):
+                pairs.append((_reset_at(window, first), _reset_at(window, t)))
+    return sorted(pairs, key=lambda pair: pair[1].transition)
+
+
+def _reset_at(window: LabelledContext, t: int) -> Seeded:
+    table = window.transitions
+    row = int(table.first_row[t])
+    return Seeded(int(table.env[t]), int(table.episode[t]), None, row, table.first + t)

@@ -28,6 +28,7 @@ class How(IntEnum):
     SCENE = 1  # in what another environment's step had just left in the scene
     COPY = 2  # in a state of another environment that is no longer the scene's last
     BACK = 3  # in an earlier state of its own
+    SET = 5  # in a state that was set after its last step, and captured
     NOWHERE = 4  # in a state that no step left and no snapshot holds
 
 
@@ -80,13 +81,13 @@ def odd_starts(joined: Joined, window: LabelledContext) -> Iterator[Start]:
     at = at[~_behind_a_gap(joined, window, at)]
     order = np.argsort(after, kind="stable")
     ends = after[order]
-    snapshots = dict(
-        zip(
-            window.snapshots.digest.tolist(),
-            window.snapshots.env.tolist(),
-            strict=True,
+    table = window.snapshots
+    snapshots = {
+        digest: (whose, row)
+        for digest, whose, row in zip(
+            table.digest.tolist(), table.env.tolist(), table.row.tolist(), strict=True
         )
-    )
+    }
     scene = joined["scene"]
     for i in at.tolist():
         low, high = (
@@ -112,8 +113,12 @@ def odd_starts(joined: Joined, window: LabelledContext) -> Iterator[Start]:
             continue
         key = int(before[i])
         if key in snapshots:
-            whose = int(snapshots[key])
+            whose, taken = snapshots[key]
             how = How.BACK if whose in (-1, int(env[i])) else How.COPY
+            if whose == env[i] and taken == joined.row[mine]:
+                if joined.reset[mine]:
+                    continue  # which is part of the reset
+                how = How.SET
             yield Start(i, how, -1, whose, mine)
         else:
             yield Start(i, How.NOWHERE, -1, -1, mine)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.context import Context, Examined
     from isoscope.core.isolation.findings import Severity
     from isoscope.core.isolation.following import Joined
+    from isoscope.core.isolation.labelled_context import LabelledContext
     from isoscope.core.isolation.starts import Start
     from isoscope.core.recording.model import Actor
     from isoscope.core.recording.tracks import Array
@@ -49,8 +50,11 @@ def run(context: Context) -> Iterator[Finding]:
         shared = bool(context.labelled.in_turn)
         for start in odd_starts(joined, context.labelled):
             restored = shared and restored_between(joined, context.labelled, start)
-            if start.how is How.NOWHERE and not restored:
+            if start.how is How.SET or (start.how is How.NOWHERE and not restored):
                 yield _by_digest(joined, start)
+        for i in _set_within(context.labelled):
+            exact = True
+            yield _by_event(joined, context.labelled, i)
     seen = np.isfinite(attribution.residual_m)
     if attribution.residual_m.size and not seen.any() and not exact:
         raise CannotRunError(
@@ -93,6 +97,35 @@ def _finding(
         ),
         remedy=REMEDY,
         evidence={"rows": count, "farthest_m": farthest if farthest > 0 else None},
+    )
+
+
+def _set_within(window: LabelledContext) -> list[int]:
+    """Events that tell that the state was set inside of a native step."""
+    events = window.events
+    at = np.flatnonzero(events.are("set_state")).tolist()
+    return [i for i in at if events.detail(i).get("within_step")]
+
+
+def _by_event(joined: Joined, window: LabelledContext, i: int) -> Finding:
+    env, row = int(window.events.env[i]), int(window.events.row[i])
+    index = int(np.searchsorted(joined.row, row))
+    inside = index < len(joined) and joined["env"][index] == env
+    where = joined.at(index) if inside else joined.about(env, row)
+    place = place_text(*where) or f"native step {row}"
+    headline = f"a callback moved {env_named(env)}'s state at {place}"
+    return Finding(
+        id=ID,
+        severity=SEVERITY,
+        env=env if env >= 0 else None,
+        episode=where.episode,
+        control_step=where.control_step,
+        native=joined.native(row),
+        headline=headline,
+        message=f"{headline}: it was set inside of native step {row}",
+        remedy=REMEDY,
+        evidence={"event": window.events.first + i},
+        taints=(Taint(env=env if env >= 0 else None, native=(row, row)),),
     )
 
 

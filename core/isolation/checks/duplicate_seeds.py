@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
-from isoscope.core.isolation.seeding import NEEDS, Seeded, seeded
+from isoscope.core.isolation.seeding import NEEDS, Seeded, alike, seeded
 from isoscope.core.isolation.words import env_named, envs_named, place_text
 from isoscope.core.summary import counted
 
@@ -31,7 +31,8 @@ def run(context: Context) -> Iterator[Finding]:
     """Yield one finding for double expansion, else one a seed that is given twice."""
     window = context.tells(NEEDS)
     given = seeded(window)
-    if not given and window.environments:
+    unseen = [(one, again) for one, again in alike(window) if one.env != again.env]
+    if not given and not window.transitions.rng.any() and window.environments:
         raise CannotRunError("no seed is told", NEEDS)
     first: dict[int, Seeded] = {}
     for one in given:
@@ -43,11 +44,20 @@ def run(context: Context) -> Iterator[Finding]:
     groups: dict[Any, list[Seeded]] = {}
     for one in given:
         groups.setdefault(_key(one.seed), []).append(one)
+    told: set[tuple[int, int]] = set()
     for group in groups.values():
         envs = list(dict.fromkeys(one.env for one in group))
         if len(envs) > 1:
             again = next(one for one in group if one.env != group[0].env)
+            told.update((one.env, one.episode) for one in group)
             yield _finding(group[0], again, envs)
+    # What begins alike once goes on alike: each pair is told of once.
+    alike_before: set[tuple[int, int]] = set()
+    for one, again in unseen:
+        pair = (min(one.env, again.env), max(one.env, again.env))
+        if (again.env, again.episode) not in told and pair not in alike_before:
+            alike_before.add(pair)
+            yield _finding(one, again, [one.env, again.env])
 
 
 def _key(seed: Any) -> Any:
@@ -113,6 +123,9 @@ def _finding(one: Seeded, again: Seeded, envs: list[int]) -> Finding:
     headline = f"{env_named(again.env)} got the seed of {env_named(one.env)}{where}"
     others = "" if len(envs) < 3 else f"; so did {counted(len(envs) - 2, 'more')}"
     begin = f"which had it at episode {one.episode}" if one.episode > 0 else "too"
+    seed = again.seed
+    if seed is None:
+        seed = "its generator stands where that of the other stood"
     return Finding(
         id=ID,
         severity=SEVERITY,
@@ -124,7 +137,7 @@ def _finding(one: Seeded, again: Seeded, envs: list[int]) -> Finding:
         field="seed",
         value=again.seed,
         headline=headline,
-        message=f"{headline}: {again.seed}, {begin}{others}",
+        message=f"{headline}: {seed}, {begin}{others}",
         remedy=REMEDY,
         evidence={"environments": envs[:LISTED_AT_MOST], "who": envs_named(envs)},
         transition=again.transition if again.transition >= 0 else None,

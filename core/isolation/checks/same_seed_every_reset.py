@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
-from isoscope.core.isolation.seeding import NEEDS, Seeded, seeded
+from isoscope.core.isolation.seeding import NEEDS, Seeded, alike, seeded
 from isoscope.core.isolation.words import env_named
 from isoscope.core.summary import counted
 
@@ -30,6 +30,9 @@ def run(context: Context) -> Iterator[Finding]:
     by_env: dict[int, list[Seeded]] = {}
     for one in seeded(window):
         by_env.setdefault(one.env, []).append(one)
+    for one, again in alike(window):
+        if one.env == again.env and _again(by_env.get(one.env, [])) is None:
+            by_env[one.env] = [one, again]
     for env, given in sorted(by_env.items()):
         again = _again(given)
         if again is not None:
@@ -47,6 +50,7 @@ def _again(given: list[Seeded]) -> Seeded | None:
 def _finding(env: int, given: list[Seeded], again: Seeded) -> Finding:
     count = sum(one.seed == again.seed for one in given)
     episode = again.episode if again.episode >= 0 else None
+    seed = "its generator begins anew" if again.seed is None else again.seed
     headline = f"{env_named(env)} is reset with the same seed again and again"
     return Finding(
         id=ID,
@@ -59,8 +63,8 @@ def _finding(env: int, given: list[Seeded], again: Seeded) -> Finding:
         value=again.seed,
         headline=headline,
         message=(
-            f"{headline}: {again.seed}, at {counted(count, 'reset')}, again first at "
-            f"that of episode {again.episode}; its episodes draw the same numbers"
+            f"{headline}: {seed}, at {counted(count, 'reset')}, again first at that of "
+            f"episode {again.episode}; its episodes draw the same numbers"
         ),
         remedy=(
             "Give a seed at the first reset only. For evaluation on fixed starts it is "

@@ -58,6 +58,13 @@ def _wants(window: LabelledContext) -> list[tuple[int, int, dict[str, Any]]]:
     return found
 
 
+def _as_made(window: LabelledContext, scene: int, key: str) -> Any:
+    """What a scene's configuration began with, as far as it is told."""
+    changes = window.changes
+    mine = np.flatnonzero((changes.scene == scene) & changes.is_text("key", (key,)))
+    return changes.json("new", int(mine[0])) if len(mine) else None
+
+
 def _same(a: Any, b: Any) -> bool:
     if a is MISSING or b is MISSING:
         return False
@@ -81,7 +88,8 @@ def _finding(
     first = int(own[0]) if len(own) else None
     where = window.at(first) if first is not None else None
     headline = f"{env_named(env)} shares a scene that it wants different"
-    value, expected = made.get(keys[0]), wanted.get(keys[0])
+    expected = wanted.get(keys[0])
+    value = made[keys[0]] if keys[0] in made else _as_made(window, scene, keys[0])
     shown = f"{json.dumps(value)}, and it wants {json.dumps(expected)}"
     return Finding(
         id=ID,

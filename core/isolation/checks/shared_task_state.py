@@ -10,7 +10,7 @@ from isoscope.core.isolation.checks.unseeded_action_space import increment_of
 from isoscope.core.isolation.counters import jumps
 from isoscope.core.isolation.findings import Finding, Taint
 from isoscope.core.isolation.registry import CannotRunError
-from isoscope.core.isolation.seeding import seeded
+from isoscope.core.isolation.seeding import alike, seeded
 from isoscope.core.isolation.words import env_named, place_text
 
 if TYPE_CHECKING:
@@ -38,8 +38,14 @@ def run(context: Context) -> Iterator[Finding]:
     if not table.rng.any() and not generators and counted is None:
         raise CannotRunError("neither generators nor task state are recorded", NEEDS)
     told: set[tuple[int, int]] = set()
-    for env, other, at in [*_by_digest(window), *_by_stream(window, generators)]:
-        pair = (min(env, other), max(env, other))
+    same_seed = {_pair(one.env, again.env) for one, again in alike(window)}
+    by_stream = [
+        found
+        for found in _by_stream(window, generators)
+        if _pair(found[0], found[1]) not in same_seed
+    ]
+    for env, other, at in [*_by_digest(window), *by_stream]:
+        pair = _pair(env, other)
         if pair not in told:
             told.add(pair)
             yield _finding(
@@ -59,8 +65,15 @@ def run(context: Context) -> Iterator[Finding]:
         )
 
 
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return min(one, other), max(one, other)
+
+
 def _by_digest(window: LabelledContext) -> Iterator[tuple[int, int, int]]:
-    """Yield (env, other, transition): the digest is the other's last one before."""
+    """Yield (env, other, transition): it moved the generator, and the other's with it.
+
+    One that a reset brings there has the same seed, which is another finding.
+    """
     table = window.transitions
     key, env = table.rng, table.env
     given: dict[int, list[tuple[int, Any]]] = {}
@@ -70,12 +83,16 @@ def _by_digest(window: LabelledContext) -> Iterator[tuple[int, int, int]]:
     ordered = key[order]
     again = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] != 0)) + 1
     again = again[env[order[again]] != env[order[again - 1]]]
+    before = table.previous()
+    at = order[again]
+    moved = (table.valid[at] != 0) & (before[at] >= 0) & (key[before[at]] != key[at])
+    again = again[moved & (key[before[at]] != 0)]
     # The earliest in the run first; a pair is told once.
     pairs: dict[tuple[int, int], tuple[int, int]] = {}
     for k in again.tolist():
         i, j = int(order[k]), int(order[k - 1])
         mine, theirs = int(env[i]), int(env[j])
-        pair = (min(mine, theirs), max(mine, theirs))
+        pair = _pair(mine, theirs)
         if pair in pairs and pairs[pair][0] <= i:
             continue
         seeds = [
@@ -86,7 +103,7 @@ def _by_digest(window: LabelledContext) -> Iterator[tuple[int, int, int]]:
             continue  # which is a finding of its own
         pairs[pair] = (i, j)
     for i, j in pairs.values():
-        yield int(env[i]), int(env[j]), i
+        yield int(env[j]), int(env[i]), j
 
 
 def _seed_at(given: list[tuple[int, Any]], episode: int) -> Any:
@@ -165,5 +182,9 @@ def _finding(
             "its class or module, and don't hand one object to several environments."
         ),
         transition=t if t >= 0 else None,
-        taints=(Taint(env=env, transition=(t, None)),) if t >= 0 else (),
+        taints=tuple(
+            Taint(env=who, transition=(t, None), until="end" if who != env else "reset")
+            for who in (env, other)
+            if t >= 0
+        ),
     )

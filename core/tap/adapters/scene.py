@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.records import DIGEST_BYTES
 from isoscope.core.tap.adapters import run as runs
 from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost
@@ -55,6 +59,7 @@ class SceneTap(SingleTap):
         runs.of(self.session).learn("isoscope", task_identity(inner.task, inner.lanes))
         self._watch = watch_of(self.session, inner.lanes, [0])
         self._watch.numbers[inner.lanes] = (self.number,)
+        self._watch.wants(self.number, dict(inner.lease.wanted))
         watch_stages(self.session)
         self._limits = None  # how it clips is asked, not assumed
 
@@ -62,6 +67,13 @@ class SceneTap(SingleTap):
         """Begin to count its rows."""
         if self._watch is not None:
             self._watch.begin()
+
+    def generators(self, env: Any) -> tuple[bytes, bytes]:
+        """Of the environment's own streams, which the usual one only seeds."""
+        _, of_actions = super().generators(env)
+        streams = innermost(env).lanes.streams[0].capture()
+        told = msgspec.msgpack.encode(streams)
+        return hashlib.blake2b(told, digest_size=DIGEST_BYTES).digest(), of_actions
 
     def rows(self) -> tuple[int, int]:
         """See `SingleTap.rows`."""

@@ -20,9 +20,10 @@ from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.records import DIGEST_BYTES
 from isoscope.core.recording.model import StepKind
 from isoscope.core.tap.adapters.controls import Controls
+from isoscope.core.tap.adapters.hooks import hook, unhook
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from isoscope.core.envs.events import SceneEvent
     from isoscope.core.envs.lanes import LaneGroup
@@ -94,7 +95,16 @@ class SceneWatch:
         self._frame = self._define()
         self._tell_configuration({}, self._values, -1)
         guard = session.guard
+        self._within_step = False
         self._off = self._scene.on_recorded(guard(self._recorded))
+        self._off_begun = self._scene.on_pre_step(guard(self._begun))
+        self._hooks = [
+            (name, hook(self._scene, name, around))
+            for name, around in (
+                ("set_state", self._set_state),
+                ("configure", self._configure),
+            )
+        ]
         self._listener = guard(self._happened)
         scene_events.happened.connect(self._listener)
 
@@ -102,8 +112,11 @@ class SceneWatch:
         """Watch no longer."""
         scene_events.happened.disconnect(self._listener, missing_ok=True)
         self._controls.close()
+        for name, made in self._hooks:
+            unhook(self._scene, name, made)
         if not self._handle.closed:
             self._off()
+            self._off_begun()
 
     # -- what there is -----------------------------------------------------------------
 
@@ -148,7 +161,11 @@ class SceneWatch:
         """Forget whose rows there were: a control step begins."""
         self.spans.clear()
 
+    def _begun(self, scene: Scene, h_s: float) -> None:
+        self._within_step = True
+
     def _recorded(self, scene: Scene, h_s: float) -> None:
+        self._within_step = False
         lanes: LaneGroup | None = self._handle.stepping
         place = None if lanes is None else lanes.place
         here = [] if self._frame is None else self._read(scene)
@@ -301,6 +318,54 @@ class SceneWatch:
                 *(kind, self._recorder.rows, env, self.number, snapshot),
                 *(0 if failed else 1, event.time_ns, os.getpid(), event.thread),
                 detail or None,
+            )
+        )
+
+    def _set_state(
+        self, scene: Scene, original: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Somebody sets the state: before a step, or in a callback within one."""
+        result = original(*args, **kwargs)
+        if self.session.on:
+            with self.session.guard:
+                if not self._within_step:
+                    self._digest = self._state_digest()
+                self._tell("set_state", within_step=self._within_step)
+        return result
+
+    def _configure(
+        self, scene: Scene, original: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Somebody changes the persistent configuration."""
+        result = original(*args, **kwargs)
+        if self.session.on:
+            with self.session.guard:
+                old, self._values = self._values, self._configuration()
+                self._tell_configuration(old, self._values, self._stepping())
+        return result
+
+    def _stepping(self) -> int:
+        """The environment whose turn it is, if it is one's alone; else -1."""
+        stepping = self._handle.stepping
+        if stepping is None or len(stepping.envs) != 1:
+            return -1
+        return self._number_of(stepping.envs[0])
+
+    def _tell(self, kind: str, **detail: Any) -> None:
+        self._recorder.event(
+            r.SceneEvent(
+                *(kind, self._recorder.rows, self._stepping(), self.number, -1),
+                *(1, time.time_ns(), os.getpid(), _thread(), detail),
+            )
+        )
+
+    def wants(self, env: int, wanted: dict[str, Any]) -> None:
+        """Tell how an environment wants its scene configured."""
+        told = {name: np.asarray(value).tolist() for name, value in wanted.items()}
+        self._recorder.event(
+            r.SceneEvent(
+                *("acquire", self._recorder.rows, env, self.number, -1),
+                *(1, time.time_ns(), os.getpid(), _thread(), {"wanted": told}),
             )
         )
 

@@ -92,6 +92,10 @@ class SingleTap:
         """The first and the last native row of the control step; -1 where none."""
         return -1, -1
 
+    def generators(self, env: Any) -> tuple[bytes, bytes]:
+        """Digests of where the environment's generator and its action space's stand."""
+        return self._generators.digests(innermost(env), self._space)
+
     def clipped(self, env: Any, raw: Any) -> Any:
         """The action as the environment clips it; None where that isn't known."""
         low, high = self._low, self._high
@@ -146,7 +150,7 @@ class SingleTap:
         run.environment(self.number, seed)
         run.tell()
         inner = innermost(env)
-        own, of_actions = self._generators.digests(inner, self._space)
+        own, of_actions = self.generators(env)
         first, last = self.rows()
         fits = seed is not None and abs(seed) < BIGGEST_SEED
         told = r.Transition(
@@ -213,7 +217,6 @@ class SingleTap:
     def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
         observation, reward, terminated, truncated, info = result
         writer, told = self._writer, self._transition
-        inner = innermost(env)
         told.env, told.episode = self.number, self.episode
         told.control_step = self.control_step
         told.reward = float(reward)
@@ -222,9 +225,7 @@ class SingleTap:
         told.valid = -1 if self.done or self.episode < 1 else 1
         told.first_row, told.last_row = self.rows()
         told.wall_ns = time.time_ns()
-        told.rng_digest, told.action_rng_digest = self._generators.digests(
-            inner, self._space
-        )
+        told.rng_digest, told.action_rng_digest = self.generators(env)
         told.reasons = _reasons(info)
         before, self._before = self._before, _owned(observation)
         if not self._put_plain(raw, before, self._before):

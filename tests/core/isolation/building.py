@@ -285,7 +285,7 @@ class Run:
         env: int,
         seed: Any = None,
         at: float | None = None,
-        rng: Any = None,
+        states: Any = None,
         **more: Any,
     ) -> None:
         """Begin an episode: at a place of its own, one short step."""
@@ -305,7 +305,7 @@ class Run:
                 row=row,
                 transition=number,
                 seed=seed,
-                rng=rng,
+                rng=states,
             )
         )
 
