@@ -8,6 +8,7 @@ import numpy as np
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 
 from isoscope.core.series import values_a_point
+from isoscope.core.timeline.describe import owner_text
 from isoscope.widgets.inspector.nodes import Kind, Node, build, structure
 from isoscope.widgets.inspector.texts import ABSENT, inline_text, type_text, whole_lines
 
@@ -189,6 +190,8 @@ class InspectorModel(QAbstractItemModel):
                 longer = f"{text} · event {events[self.row]}"
                 return longer if room is None or len(longer) <= room else text
             return text
+        if node.kind is Kind.CONTROL and self.recording is not None:
+            return owner_text(self.recording.labels, self.row)
         actor = node.actor
         if node.kind is not Kind.ACTOR or actor is None:
             return ""

@@ -33,6 +33,9 @@ class Kind(Enum):
     REFERENCE = "reference"
 
 
+GROUPS = (Kind.STEP, Kind.CONTROL, Kind.ACTOR)
+
+
 @dataclass(slots=True, eq=False)
 class Node:
     """A row.

@@ -257,9 +257,10 @@ def _key(node: Node) -> tuple[int | None, Kind]:
 
 def _first_opened(document: Document) -> set[tuple[int | None, Kind]]:
     """Unfolded at first: the step, and the chosen or the first actor that moves."""
-    opened: set[tuple[int | None, Kind]] = {(None, Kind.STEP)}
-    if document.recording.control.tracks:
-        opened.add((CONTROL, Kind.CONTROL))
+    opened: set[tuple[int | None, Kind]] = {
+        (None, Kind.STEP),
+        (CONTROL, Kind.CONTROL),
+    }
     actors = document.recording.actors
     moving = [a for a in actors if not a.static and len(a.fields.tracks) > 3]
     first = document.actor(document.selection.actor) or next(

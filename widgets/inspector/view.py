@@ -23,7 +23,7 @@ from isoscope.widgets.inspector.model import (
     VALUE,
     InspectorModel,
 )
-from isoscope.widgets.inspector.nodes import Kind, Node
+from isoscope.widgets.inspector.nodes import GROUPS, Kind, Node
 from isoscope.widgets.inspector.texts import ABSENT
 from isoscope.widgets.look import blend, mono, scaled
 from isoscope.widgets.theme import DARK, Tokens
@@ -122,7 +122,7 @@ class CellPainter(QStyledItemDelegate):
 
     def _font(self, node: Node, column: int) -> QFont:
         if column == NAME:
-            group = node.kind in (Kind.STEP, Kind.ACTOR)
+            group = node.kind in GROUPS
             return self._bold if group else self._plain
         return self._small
 
@@ -211,7 +211,7 @@ class InspectorView(QTreeView):
         t = self._tokens
         if node is not None and node is self._inspected.node(self.currentIndex()):
             painter.fillRect(rect, blend(t.panel, t.accent, 0.22))
-        elif node is not None and node.kind in (Kind.STEP, Kind.ACTOR):
+        elif node is not None and node.kind in GROUPS:
             painter.fillRect(rect, QColor(t.raised))
         painter.setPen(QColor(t.border))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())

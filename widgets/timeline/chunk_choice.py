@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.document import Document
     from isoscope.widgets.timeline.panel import TimelinePanel
 
+LAST_ROWS = "rows:T+E, after"
 TROUBLE = ("failed", "warning")
 
 
@@ -54,7 +55,8 @@ class ChunkChoice:
         document, keys = self.panel.document, list(self.panel.canvas.timeline.chosen)
         if document is not None and f"env:{document.focus}" in keys:
             keys = [f"env:{document.focus}"]
-        if keys:
+        if keys:  # and with the trajectory's rows below it
+            self.panel.reveal(LAST_ROWS)
             self.panel.reveal(keys[0])
 
     def show_card(self) -> None:
