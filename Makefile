@@ -19,7 +19,7 @@ PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint con
 export LP_NUM_THREADS ?= 1
 JOBS ?= 2
 
-.PHONY: help run test unit lint types referees soak bench fuzz clean
+.PHONY: help run demo test unit lint types referees soak bench fuzz clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | column -t -s '|'
@@ -42,6 +42,9 @@ $(DEV): $(APP)
 
 run: $(APP) ## start the program on the recording that it ships with
 	@$(VENV)/bin/isoscope
+
+demo: $(APP) ## watch eight environments that share a scene, and put faults in
+	@$(VENV)/bin/isoscope demo
 
 test: lint types unit ## lint, types and tests; at most 12 minutes on 2 cores
 

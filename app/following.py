@@ -10,9 +10,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Protocol, cast
 
+from isoscope.app.live_audit import FollowedAudit
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.following.feed import Feed
-from isoscope.widgets.live_state import LiveState
+from isoscope.widgets.live_state import FaultChoice, LiveState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +84,7 @@ class Following:
     def __init__(self, document: Document, job: Job[None]) -> None:
         self.document, self.job = document, job
         self._feed = Feed(document.source.recording)
+        self._audit = FollowedAudit(document.source.recording)
         self._owed = 0
         self._lock = threading.Lock()
         self._looked = 0.0
@@ -102,7 +104,15 @@ class Following:
         """Whether to stop; looks how the run stands, too."""
         if time.monotonic() - self._looked >= LOOK_S:
             self.look()
+            self._check()
         return self.job.cancelled()
+
+    def _check(self) -> None:
+        """Post what is wrong so far, if that is new."""
+        audit = self._audit.look()
+        if audit is not None:
+            document = self.document
+            self.job.post(lambda: document.set_live_audit(audit))
 
     def finish(self) -> None:
         """Post all that is left, and how the run ended."""
@@ -131,13 +141,15 @@ class Following:
             except IsoscopeError:
                 pass  # it can't be read just now
         told = source.told
-        speed = told.get("speed")
         return LiveState(
             state=_STATES.get(source.phase.name, "running"),
             last_words=source.last_words,
             dropped=self._dropped,
             allowed=tuple(str(word) for word in told.get("allowed", ())),
-            speed=float(speed) if isinstance(speed, int | float) else None,
+            speed=_number(told.get("speed")),
+            paced_hz=_number(told.get("paced_hz")),
+            achieved_hz=_number(told.get("achieved_hz")),
+            faults=_faults(told.get("faults")),
             whole=source.whole,
             stopped=source.stopped,
         )
@@ -153,6 +165,24 @@ class Following:
             document.take(news)
 
         self.job.post(take)
+
+
+def _number(said: Any) -> float | None:
+    return float(said) if isinstance(said, int | float) else None
+
+
+def _faults(said: Any) -> tuple[FaultChoice, ...]:
+    """What a run says of the faults that it takes; it may be any other program."""
+    listed = said if isinstance(said, list) else []
+    return tuple(
+        FaultChoice(
+            str(one["name"]),
+            str(one.get("about", "")),
+            tuple(str(kind) for kind in one.get("finds", ())),
+        )
+        for one in listed
+        if isinstance(one, dict) and "name" in one
+    )
 
 
 _STATES: dict[str, Any] = {

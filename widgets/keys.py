@@ -89,6 +89,12 @@ ACTIONS: tuple[Action, ...] = (
             ("Ctrl+Shift+O",),
             "Watch a run that goes on: in this machine's list, or by its address",
         ),
+        Action(
+            "file.demo",
+            "Start the demo",
+            (),
+            "Eight CartPole environments that share a scene, in a process of their own",
+        ),
         Action("file.shipped", "Open the shipped recording"),
         Action("file.start", "Start page", (), "Open, drop, recent recordings"),
     ),

@@ -7,6 +7,15 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
+class FaultChoice:
+    """A fault that may be put into a run: its name, and what it does."""
+
+    name: str
+    about: str = ""
+    finds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LiveState:
     """How a run stands that is watched, as far as that is known here.
 
@@ -22,6 +31,11 @@ class LiveState:
         What may be asked of it: ``"pause"``, ``"resume"``, ``"step"``, ``"speed"``, ….
     speed
         How fast it goes by its own words; None where it doesn't say.
+    paced_hz, achieved_hz
+        Control steps a second of each environment that it is to take, and that it
+        takes; None where it doesn't say.
+    faults
+        What may be put into it by the command ``"fault"``.
     whole
         Whether what was before the joining is here, too.
     stopped
@@ -33,6 +47,9 @@ class LiveState:
     dropped: tuple[tuple[str, int], ...] = ()
     allowed: tuple[str, ...] = ()
     speed: float | None = None
+    paced_hz: float | None = None
+    achieved_hz: float | None = None
+    faults: tuple[FaultChoice, ...] = ()
     whole: bool = True
     stopped: str = ""
 

@@ -49,6 +49,9 @@ class MessageBar(QFrame):
         self._place.setObjectName("dim")
         self._older = self._arrow("◂", "Older message", -1)
         self._newer = self._arrow("▸", "Newer message", 1)
+        self.act = QPushButton()
+        self.act.setObjectName("primary")
+        self.act.clicked.connect(self._act)
         self._unfold = QPushButton("Details")
         self._unfold.setCheckable(True)
         self._unfold.toggled.connect(self._show_details)
@@ -66,7 +69,7 @@ class MessageBar(QFrame):
         line.addWidget(self._label, 1)
         for part in (self._older, self._place, self._newer):
             line.addWidget(part)
-        for button in (self._unfold, self._copy, self._dismiss):
+        for button in (self.act, self._unfold, self._copy, self._dismiss):
             line.addWidget(button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(11, 5, 11, 5)
@@ -118,6 +121,12 @@ class MessageBar(QFrame):
             self._forget(message)
             self._refresh()
 
+    def _act(self) -> None:
+        message = self.current
+        if message is not None and message.action is not None:
+            self.dismiss()
+            message.action[1]()
+
     def clear(self) -> None:
         """Put everything away."""
         self.messages.clear()
@@ -168,6 +177,9 @@ class MessageBar(QFrame):
             widget.setProperty("tone", message.level)
             widget.style().unpolish(widget)
             widget.style().polish(widget)
+        self.act.setVisible(message.action is not None)
+        if message.action is not None:
+            self.act.setText(message.action[0])
         several = len(self.messages) > 1
         for part in (self._older, self._place, self._newer):
             part.setVisible(several)

@@ -8,6 +8,8 @@ works in another thread hands its results over there first.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from psygnal import Signal
 
 from isoscope.core.clock import Clock
@@ -22,6 +24,9 @@ from isoscope.widgets.document import (
     Selection,
 )
 from isoscope.widgets.live_state import LiveState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "Bookmark",
@@ -130,9 +135,15 @@ class Session:
         if changed:
             self.finding_changed.emit()
 
-    def say(self, level: MessageLevel, text: str, details: str = "") -> None:
-        """Show one line in the message bar."""
-        self.messaged.emit(Message(level, text, details))
+    def say(
+        self,
+        level: MessageLevel,
+        text: str,
+        details: str = "",
+        action: tuple[str, Callable[[], object]] | None = None,
+    ) -> None:
+        """Show one line in the message bar, perhaps with something to do about it."""
+        self.messaged.emit(Message(level, text, details, action))
 
     def set_theme(self, theme: str) -> None:
         """Change between ``"dark"`` and ``"light"``."""

@@ -1,4 +1,4 @@
-"""The start page: open a file, drop one, take a recent one, or the shipped one."""
+"""The start page: a file, a run, the demo, a recent file, or the shipped one."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ class StartPage(QWidget):
 
     open_asked = Signal()
     attach_asked = Signal()
+    demo_asked = Signal()
     shipped_asked = Signal()
     back_asked = Signal()
     recent_asked = Signal(str)
@@ -81,6 +82,11 @@ class StartPage(QWidget):
             "Watch a training run that goes on (Ctrl+Shift+O)"
         )
         self.attach_button.clicked.connect(self.attach_asked)
+        self.demo_button = QPushButton("Start the demo")
+        self.demo_button.setToolTip(
+            "Watch eight CartPole environments that share a scene, and put faults in"
+        )
+        self.demo_button.clicked.connect(self.demo_asked)
         self.shipped_button = QPushButton("Open the shipped recording")
         self.shipped_button.setToolTip(
             "Two CartPole environments in one scene, and one restore that was missed"
@@ -90,7 +96,12 @@ class StartPage(QWidget):
         self.back_button.clicked.connect(self.back_asked)
         buttons = QHBoxLayout()
         buttons.setSpacing(10)
-        for button in (self.open_button, self.attach_button, self.shipped_button):
+        for button in (
+            self.open_button,
+            self.attach_button,
+            self.demo_button,
+            self.shipped_button,
+        ):
             buttons.addWidget(button)
         buttons.addStretch()
         buttons.addWidget(self.back_button)

@@ -53,7 +53,15 @@ def demo(
     task: Annotated[
         str, typer.Option("--task", metavar="NAME", help="A task that ships.")
     ] = "CartPole",
-    envs: Annotated[int, typer.Option("--envs", metavar="N", help="Environments.")] = 4,
+    envs: Annotated[
+        int | None,
+        typer.Option(
+            "--envs",
+            metavar="N",
+            help="Environments.",
+            show_default="8 in the window, 4 without",
+        ),
+    ] = None,
     scene: Annotated[
         SceneName,
         typer.Option(
@@ -63,11 +71,14 @@ def demo(
         ),
     ] = SceneName.shared,
     steps: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--steps", metavar="N", help="Control steps of every environment."
+            "--steps",
+            metavar="N",
+            help="Control steps of every environment.",
+            show_default="200 without the window, endless in it",
         ),
-    ] = 200,
+    ] = None,
     device: Annotated[
         str, typer.Option("--device", help="cpu, cuda, or auto for what there is.")
     ] = "auto",
@@ -125,9 +136,57 @@ def demo(
     headless: Annotated[
         bool, typer.Option("--headless", help="Without the window.")
     ] = False,
+    speed: Annotated[
+        float,
+        typer.Option(
+            "--speed",
+            metavar="X",
+            help="In the window: times as fast as the robot's time; 0 for as fast as "
+            "it can.",
+        ),
+    ] = 1.0,
+    chunk: Annotated[
+        int,
+        typer.Option(
+            "--chunk",
+            metavar="C",
+            help="In the window: actions that the policy chooses at once; 0 for one "
+            "by one.",
+        ),
+    ] = 4,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds",
+            metavar="S",
+            help="In the window: how long to watch; then it is closed.",
+            show_default="until it is closed, 6 with --screenshot",
+        ),
+    ] = None,
+    screenshot: Annotated[
+        Path | None,
+        typer.Option(
+            "--screenshot",
+            metavar="OUT.png",
+            help="Save a picture of the window at the end.",
+            show_default=False,
+        ),
+    ] = None,
+    theme: Annotated[
+        str | None,
+        typer.Option("--theme", metavar="NAME", help="dark, light or system."),
+    ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option("--layout", metavar="NAME", help="How the panels are arranged."),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--size", metavar="WxH", help="The window's size."),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Run a task that ships, with faults put in where they are wanted.
+    """Watch a task that ships, with faults put in where they are wanted.
 
     Exit status 1 if the run ended before its time.
     """
@@ -135,6 +194,7 @@ def demo(
         import gymnasium  # noqa: F401
         import torch
 
+        from isoscope.app.demo.live_settings import ENDLESS
         from isoscope.app.demo.recording import DemoRecorder
         from isoscope.app.demo.run import DemoRun
         from isoscope.app.demo.settings import DemoSettings
@@ -142,17 +202,13 @@ def demo(
     if list_faults:
         _list_faults(as_json)
         return 0
-    if not headless:
-        raise UsageError(
-            "running a demo: there is no window for it yet; add --headless"
-        )
     settings = DemoSettings(
         task=task,
-        envs=envs,
+        envs=(4 if headless else 8) if envs is None else envs,
         scene=scene.value,
         device=device,
         precision=precision.value,
-        steps=steps,
+        steps=(200 if headless else ENDLESS) if steps is None else steps,
         control_hz=control_hz,
         seed=seed,
         policy=policy.value,
@@ -160,6 +216,13 @@ def demo(
         autoreset=autoreset.value,
         faults=tuple(parse_order(text) for text in fault or ()),
     )
+    if not headless:
+        if as_json:
+            raise UsageError("running a demo: --json is for --headless")
+        from isoscope.app.commands.demo_window import LiveOptions, watch_demo
+
+        options = LiveOptions(speed, chunk, seconds, record, overwrite)
+        return watch_demo(settings, options, screenshot, theme, layout, size)
     threads = torch.get_num_threads()
     if scene is not SceneName.resident:
         # For one world at a time, a second thread costs more than it brings.

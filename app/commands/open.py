@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import socket
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QApplication
 
+    from isoscope.app.demo.live_settings import LiveDemo
     from isoscope.app.settings import ThemeChoice
     from isoscope.app.window import Window
     from isoscope.widgets.session import Message
 
+DEMO_LAYOUT = "live"
+WATCH_S = 6.0  # a demo before its picture is taken
+JOIN_S = 120.0  # for a demo to begin
 SMALLEST, LARGEST = 200, 16384  # pixels of a window's side
 
 
@@ -34,6 +39,8 @@ def open_window(
     screenshot: Path | None = None,
     size: str | None = None,
     attach: tuple[str, str, str] | None = None,
+    demo: LiveDemo | None = None,
+    seconds: float | None = None,
 ) -> int:
     """Open the window and stay until it is closed; returns the exit status.
 
@@ -53,6 +60,11 @@ def open_window(
         Of the window: ``"1600x1000"``.
     attach
         Address, token and key of a run to watch, instead of files.
+    demo
+        A demo to start, instead of files.
+    seconds
+        How long a run is watched that was started or joined: then the picture is taken
+        and the window is closed; None with a picture: a few seconds.
 
     Raises
     ------
@@ -69,7 +81,9 @@ def open_window(
     choice = _theme(theme)
     _check_layout(layout)
     check_display()
-    return _run(files, seek or "", layout, choice, screenshot, pixels, attach)
+    return _run(
+        files, seek or "", layout, choice, screenshot, pixels, attach, demo, seconds
+    )
 
 
 def parse_size(text: str) -> tuple[int, int]:
@@ -115,9 +129,12 @@ def _run(
     screenshot: Path | None,
     size: tuple[int, int] | None,
     attach: tuple[str, str, str] | None = None,
+    demo: LiveDemo | None = None,
+    seconds: float | None = None,
 ) -> int:
     from isoscope import resources
     from isoscope.app.crashes import CrashNet
+    from isoscope.app.screenshot import save_png
     from isoscope.app.settings import Settings
     from isoscope.app.window import Window
     from isoscope.app.workers import Workers
@@ -147,11 +164,18 @@ def _run(
             window.set_layout(layout)
         if size is not None:
             window.resize(*size)
-        if attach is not None:
+        if demo is not None:
+            window.demo.start(demo, layout=layout or DEMO_LAYOUT)
+        elif attach is not None:
             window.attach.join(*attach)
         else:
             window.open_files(list(files) or [resources.shipped_recording()], at=seek)
         with _interruptible(window):
+            if demo is not None and (screenshot is not None or seconds is not None):
+                _watch(window, WATCH_S if seconds is None else seconds, errors)
+                if screenshot is not None:
+                    save_png(window, screenshot, overwrite=True)
+                return 0
             if screenshot is None:
                 window.show()
                 return app.exec()
@@ -189,6 +213,37 @@ def _take_picture(window: Window, path: Path, errors: list[str]) -> None:
     if errors:
         raise ScreenshotError(errors[0])
     save_png(window, path, overwrite=True)
+
+
+def _watch(window: Window, seconds: float, errors: list[str]) -> None:
+    """Show a run until it has been watched so long, or the window was closed."""
+    from PySide6.QtCore import QEventLoop, QTimer
+
+    from isoscope.app.screenshot import ScreenshotError
+
+    begun = time.monotonic()
+    seen: float | None = None
+    loop, ticker = QEventLoop(), QTimer()
+
+    def look() -> None:
+        nonlocal seen
+        now, document = time.monotonic(), window.session.active
+        if seen is None and document is not None and document.rows:
+            seen = now
+        late = seen is None and now - begun > JOIN_S
+        over = seen is not None and now - seen >= seconds
+        if over or late or errors or not window.isVisible():
+            loop.quit()
+
+    ticker.timeout.connect(look)
+    ticker.start(50)
+    window.show()
+    loop.exec()
+    ticker.stop()
+    if errors:
+        raise ScreenshotError(errors[0])
+    if seen is None:
+        raise ScreenshotError("watching the demo: it has not begun")
 
 
 @contextmanager

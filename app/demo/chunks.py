@@ -121,8 +121,8 @@ class ChunkTeller:
         if chunk is None:
             return
         held, chunk.held = chunk.held, []
-        for part in held:
-            self._put(part)
+        for half in held:
+            self._put(half)
         counts = rows.transition & ~chunk.ended
         chunk.rewards[counts, chunk.slot] = rows.reward[counts]
         over = counts & (rows.terminated | rows.truncated)

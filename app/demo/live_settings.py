@@ -1,4 +1,4 @@
-"""What a demo's worker process is told to run, and what it says first; as JSON lines."""
+"""What a demo's worker process is told to run, and what it says first, in JSON."""
 
 from __future__ import annotations
 
@@ -20,11 +20,17 @@ class LiveDemo(msgspec.Struct, frozen=True, kw_only=True):
         Times as fast as the robot's time goes; None for as fast as can be.
     chunk
         Actions in a chunk; 0 for none.
+    record
+        A file that gets all of it, absolute; empty for none.
+    overwrite
+        Whether it may replace a file.
     """
 
     settings: DemoSettings = DemoSettings(envs=8, steps=ENDLESS)
     speed: float | None = 1.0
     chunk: int = 4
+    record: str = ""
+    overwrite: bool = False
 
     @property
     def title(self) -> str:

@@ -37,6 +37,9 @@ class Tapped:
 
     def __init__(self, demo: LiveDemo) -> None:
         self._options: dict[str, Any] = {"name": demo.title}
+        if demo.record:
+            self._options["record"] = demo.record
+        self._overwrite = demo.overwrite
         settings = demo.settings
         if settings.scene == "resident":
             watched = settings.watched(settings.make_faults())
@@ -44,7 +47,8 @@ class Tapped:
 
     def __call__(self, make: Any, number: int) -> Any:
         """What makes the same environment, with a tap."""
-        return tap.factory(make, index=number, **self._options)
+        overwrite = self._overwrite and number == 0
+        return tap.factory(make, index=number, overwrite=overwrite, **self._options)
 
 
 def main() -> int:

@@ -49,6 +49,7 @@ class Commands:
         return {
             "file.open": self.open,
             "file.attach": window.attach.open,
+            "file.demo": lambda: window.demo.start(),
             "file.shipped": lambda: window.open_files([resources.shipped_recording()]),
             "file.start": window.toggle_start,
             "link.copy": self.copy_link,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.app.analysing import STOPPED
 from isoscope.core.isolation.sentence import sentence_of as found_out
+from isoscope.core.isolation.sentence import verdict
 from isoscope.core.summary import counted, problem_counts, summarize
 from isoscope.widgets.sentence_bar import Sentence, Tone
 from isoscope.widgets.session import Phase
@@ -87,7 +88,8 @@ def _live(document: Document, name: tuple[str | Part, ...]) -> Sentence:
     """While a run is watched."""
     live = document.live
     said = "Joining the run." if live is None else LIVE[live.state]
-    envs = () if document.analysis is None else document.analysis.environments
+    analysis = document.analysis
+    envs = () if analysis is None else analysis.environments
     told = document.told
     parts: list[str | Part] = [*name, said]
     counts = [counted(document.rows, "native step")]
@@ -108,7 +110,11 @@ def _live(document: Document, name: tuple[str | Part, ...]) -> Sentence:
             parts.append((f" Nothing more is kept: {live.stopped}.", True))
         if live.state == "lost":
             tone = "warning"
-    return Sentence(tuple(parts), tone, ((CANCEL, "Stop watching"),))
+    if analysis is not None and analysis.audit is not None and document.findings:
+        parts += verdict(analysis.audit)
+        tone = _worse(tone, _tone(document))
+    buttons = (*_finding_buttons(document), (CANCEL, "Stop watching"))
+    return Sentence(tuple(parts), tone, buttons)
 
 
 LIVE = {

@@ -22,6 +22,7 @@ from isoscope.app.window import sentences
 from isoscope.app.window.arrangement import Arrangement
 from isoscope.app.window.attach import Attach
 from isoscope.app.window.commands import Commands
+from isoscope.app.window.demo import Demo
 from isoscope.app.window.dropping import dropped_files
 from isoscope.app.window.finder import Finder
 from isoscope.app.window.frame import Frame
@@ -102,6 +103,7 @@ class Window(QMainWindow):
         self.arrangement = Arrangement(self.docks, self.settings)
         self.finder = Finder(self)
         self.attach = Attach(self)
+        self.demo = Demo(self)
         self.actions_by_id = Actions(self, Commands(self).handlers())
         wire_panels(self)
         self._fill_header()
@@ -144,6 +146,7 @@ class Window(QMainWindow):
         page = frame.start_page
         page.open_asked.connect(self.actions_by_id["file.open"].trigger)
         page.attach_asked.connect(self.actions_by_id["file.attach"].trigger)
+        page.demo_asked.connect(self.actions_by_id["file.demo"].trigger)
         page.shipped_asked.connect(self.actions_by_id["file.shipped"].trigger)
         page.back_asked.connect(lambda: frame.show_start(False))
         page.recent_asked.connect(lambda name: self.open_files([name]))
@@ -382,12 +385,14 @@ class Window(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802
         """Remember, stop the threads, let the panels go."""
+        self.demo.let_go()
         self.arrangement.keep(self)
         self.theming.release()
         self._disconnect()
         for panel in self.panels.values():
             panel.release()
         self.workspace.shut_down()
+        self.demo.shut_down()
         super().closeEvent(event)
 
     def _disconnect(self) -> None:

@@ -22,6 +22,7 @@ from isoscope.core.timeline.steps import typical_h
 from isoscope.core.turns import BREAK, Turns
 
 if TYPE_CHECKING:
+    from isoscope.core.isolation.findings import Audit
     from isoscope.core.recording.model import Recording
     from isoscope.core.recording.tracks import Array, Int64Array
 
@@ -82,6 +83,7 @@ class OwnSteps:
         self._reason = Track(np.dtype(np.int8), ())
         self._episodes: set[tuple[int, int]] = set()
         self._attribution: Attribution | None = None
+        self.audit: Audit | None = None  # of what has come, as far as checks keep up
 
     @property
     def environments(self) -> tuple[int, ...]:
@@ -182,7 +184,7 @@ class OwnSteps:
         known.substeps = self.substeps
         control = self._control.values
         return FollowedAnalysis(
-            rows, known, control, None, "", Timings(0.0), None, self
+            rows, known, control, self.audit, "", Timings(0.0), None, self
         )
 
 

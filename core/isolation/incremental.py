@@ -109,6 +109,11 @@ class LiveAudit:
         return list(self._lacks.values())
 
     @property
+    def looking(self) -> list[str]:
+        """Checks that keep up."""
+        return list(self._running)
+
+    @property
     def nbytes(self) -> int:
         """About how many bytes the checks keep."""
         return sum(running.nbytes for running in self._running.values())

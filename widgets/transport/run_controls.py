@@ -1,4 +1,4 @@
-"""What may be asked of a run that is watched: pause, step, speed; no more than that."""
+"""What may be asked of a run that is watched: pause, step, speed, a fault."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
 from isoscope.widgets.transport.buttons import text_button
+from isoscope.widgets.transport.fault_menu import FaultMenu
 
 if TYPE_CHECKING:
     from isoscope.widgets.document import Document
+    from isoscope.widgets.live_state import LiveState
 
-SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, None)
 STATES = {
     "running": "● running",
     "paused": "❙❙ paused",
@@ -39,9 +41,10 @@ class RunControls(QFrame):
         self.speed = text_button("", "Speed of the run", "Speed of the run", self)
         self.speed.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu, group = QMenu(self), QActionGroup(self)
-        self.speeds: dict[float, QAction] = {}
+        self.speeds: dict[float | None, QAction] = {}
         for speed in SPEEDS:
-            action = menu.addAction(f"{speed:g}×")
+            words = "as fast as it can" if speed is None else f"{speed:g}×"
+            action = menu.addAction(words)
             action.setCheckable(True)
             action.triggered.connect(
                 lambda _=False, speed=speed: self._ask("speed", speed=speed)
@@ -49,10 +52,22 @@ class RunControls(QFrame):
             group.addAction(action)
             self.speeds[speed] = action
         self.speed.setMenu(menu)
+        self.fault = text_button(
+            "inject a fault ▾",
+            "Inject a fault",
+            "Make something go wrong in the run, to see how it shows",
+            self,
+        )
+        self.fault.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.faults = FaultMenu(self)
+        self.faults.chosen.connect(
+            lambda name, env: self._ask("fault", name=name, env=env)
+        )
+        self.fault.setMenu(self.faults)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        for widget in (self.state, self.pause, self.step, self.speed):
+        for widget in (self.state, self.pause, self.step, self.speed, self.fault):
             layout.addWidget(widget)
         self.hide()
 
@@ -65,7 +80,7 @@ class RunControls(QFrame):
             return
         paused = live.state == "paused"
         can = set(live.allowed) if document.ask is not None and not live.over else set()
-        self.state.setText(STATES[live.state])
+        self.state.setText(STATES[live.state] + _rates(live))
         dropped = f", {live.lost:,} records dropped" if live.lost else ""
         self.state.setToolTip(f"The run{dropped}. {live.last_words}".strip())
         self.pause.setText("go on" if paused else "pause")
@@ -76,16 +91,30 @@ class RunControls(QFrame):
         self.step.setVisible("step" in can)
         self.step.setEnabled(paused)
         self.speed.setVisible("speed" in can)
-        self.speed.setText("speed ▾" if live.speed is None else f"{live.speed:g}× ▾")
+        told = live.speed is None and live.achieved_hz is None
+        full = "speed ▾" if told else "full speed ▾"
+        self.speed.setText(full if live.speed is None else f"{live.speed:g}× ▾")
         for speed, action in self.speeds.items():
-            action.setChecked(speed == live.speed)
+            action.setChecked(speed == live.speed and not told)
+        self.fault.setVisible("fault" in can and bool(live.faults))
+        if self.fault.isVisibleTo(self):
+            self.faults.show_choices(live.faults, document)
 
     def _pause(self) -> None:
         live = None if self._document is None else self._document.live
         if live is not None:
             self._ask("resume" if live.state == "paused" else "pause")
 
-    def _ask(self, what: str, **arguments: float) -> None:
+    def _ask(self, what: str, **arguments: object) -> None:
         document = self._document
         if document is not None and document.ask is not None:
             document.ask(what, arguments)
+
+
+def _rates(live: LiveState) -> str:
+    """How fast it goes, and how fast it was told to."""
+    if live.achieved_hz is None or live.state != "running":
+        return ""
+    if live.paced_hz is None:
+        return f" {live.achieved_hz:.1f} Hz"
+    return f" {live.achieved_hz:.1f} of {live.paced_hz:g} Hz"
