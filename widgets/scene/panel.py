@@ -202,7 +202,8 @@ class ScenePanel(ScenePointing):
         if view is None:
             return
         recording = document.recording if document is not None else None
-        ready = document is not None and document.phase is not Phase.INDEXING
+        growing = (Phase.INDEXING, Phase.LIVE)
+        ready = document is not None and document.phase not in growing
         new = self.model.follow(recording, look_again=ready)
         model = self.model
         view.empty.setText("" if document is not None else "Nothing is open")

@@ -1,7 +1,7 @@
 """Labelled recordings of several environments, made in a moment.
 
-Each environment's cube is at x = (env mod 8) / 10 and y = its own control step / 10, so that a
-state says whose it is and how far.
+Each environment's cube is at x = (env mod 8) / 10 and y = its own control step / 10,
+so that a state says whose it is and how far.
 """
 
 from __future__ import annotations

@@ -11,11 +11,14 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QApplication
 
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.recorder import Recorder
+from isoscope.core.recording.registry import open_source
 from isoscope.widgets.scene.panel import ScenePanel
-from isoscope.widgets.session import Session
+from isoscope.widgets.session import Document, Phase, Session
 from tests.widgets.opened import analysed_document, made_document
 from tests.widgets.scene.build import add_cube, empty, one_cube, real, show
-from tests.widgets.scene.grid.made import record
+from tests.widgets.scene.grid.made import Batch, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,3 +273,30 @@ def test_without_anything_open_it_says_so(qtbot: QtBot, panel: ScenePanel) -> No
     show(panel.session, one_cube(np.zeros((3, 3))))
     settle(qtbot, panel)
     assert len(panel.grid.cells) == 1
+
+
+def test_a_live_run_moves_its_cells_and_keeps_the_camera(
+    qtbot: QtBot, panel: ScenePanel, tmp_path: Path
+) -> None:
+    path = tmp_path / "live.isoscope.h5"
+    with Recorder(path, r.Identity()) as recorder:
+        batch = Batch(recorder, 4, shared=False)
+        batch.turn()
+        recorder.flush()
+        source = open_source(path)
+        source.index()
+        document = Document(source)
+        document.phase = Phase.LIVE
+        panel.session.add(document)
+        panel.session.clock.set_follow(True)
+        panel.show_grid(True)
+        settle(qtbot, panel)
+        camera = panel._view.control.camera
+        batch.turn()
+        recorder.flush()
+        source.refresh()
+        document.set_progress(8, 8)
+        settle(qtbot, panel)
+        assert [c.control_step for c in panel.grid.cells] == [2, 2, 2, 2]
+        assert panel._view.control.camera is camera
+        source.close()
