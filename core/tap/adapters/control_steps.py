@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from isoscope.core.tap.adapters.scalars import Name, Scalars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
     from isoscope.core.recording.tracks import Array
     from isoscope.core.tap.adapters.leaves import Leaf
+    from isoscope.core.tap.adapters.scalars import Name, Scalars
 
 # What has more bytes is told once: what was seen before is what the last row led to.
 LARGEST_BEFORE = 1 << 16
@@ -42,8 +41,13 @@ class ControlSteps:
     ----------
     recorder
         Where they go.
+    scalars
+        For what infos tell, shared by all of a thread.
     action, observation
         The leaves of the spaces.
+    raw
+        The dtype that actions are given in, which may be wider than the space's. None:
+        for resets, where there is no action and nothing before.
     """
 
     def __init__(
@@ -51,15 +55,20 @@ class ControlSteps:
         recorder: IntakeRecorder,
         action: Sequence[Leaf],
         observation: Sequence[Leaf],
+        raw: np.dtype[Any] | None,
+        scalars: Scalars,
     ) -> None:
         self._recorder = recorder
-        self.scalars = Scalars(recorder)
-        groups = {RAW: action, CLIPPED: action, AFTER: observation}
-        groups[BEFORE] = [
-            leaf
-            for leaf in observation
-            if leaf.size * leaf.dtype.itemsize <= LARGEST_BEFORE
-        ]
+        self.scalars = scalars
+        groups: dict[str, Sequence[Leaf]] = {AFTER: observation}
+        if raw is not None:
+            given = [leaf if leaf.path else replace(leaf, dtype=raw) for leaf in action]
+            groups = {RAW: given, CLIPPED: action, AFTER: observation}
+            groups[BEFORE] = [
+                leaf
+                for leaf in observation
+                if leaf.size * leaf.dtype.itemsize <= LARGEST_BEFORE
+            ]
         by_dtype: dict[np.dtype[Any], list[tuple[str, Leaf]]] = {}
         for group, found in groups.items():
             for leaf in found:
@@ -72,10 +81,13 @@ class ControlSteps:
             self._frames.append(frame)
             for index, (group, leaf) in enumerate(entries):
                 self._places[group].append(self._place(leaf, frame, index))
-        self._other: dict[np.dtype[Any], Place] = {}
         # The usual case: both spaces are flat vectors of one dtype.
-        plain = len(by_dtype) == 1 and all(
-            len(places) == 1 and places[0].flat for places in self._places.values()
+        plain = (
+            raw is not None
+            and len(by_dtype) == 1
+            and all(
+                len(places) == 1 and places[0].flat for places in self._places.values()
+            )
         )
         self.plain_dtype = next(iter(by_dtype)) if plain else None
         self.sizes = (action[0].size, observation[0].size) if plain else (0, 0)
@@ -89,11 +101,9 @@ class ControlSteps:
 
     def put(self, group: str, value: Any) -> None:
         """Fill in a group of the next row; what is of another shape stays absent."""
-        for place in self._places[group]:
+        for place in self._places.get(group, ()):
             try:
                 found = value if place.flat else place.leaf.of(value)
-                if group is RAW:
-                    place = self._exact(place, found)
                 if place.flat:
                     place.frame.values[place.slice] = found
                     place.frame.valid[place.index] = 1
@@ -126,22 +136,7 @@ class ControlSteps:
             Reward terms and what the info tells.
         """
         frames = self.scalars.put(names, values) if values else []
-        others = [place.frame for place in self._other.values()]
-        return self._recorder.transition(transition, *self._frames, *frames, *others)
-
-    def _exact(self, place: Place, value: Any) -> Place:
-        """A place for an action as it was given: of its own dtype."""
-        dtype = np.asarray(value).dtype
-        if dtype == place.leaf.dtype or dtype.kind not in "biuf" or place.leaf.path:
-            return place
-        if dtype.itemsize <= place.leaf.dtype.itemsize:
-            return place
-        other = self._other.get(dtype)
-        if other is None:
-            field = place.leaf.field(RAW)
-            frame = self._recorder.frame([field], dtype, over="transitions")
-            other = self._other[dtype] = self._place(place.leaf, frame, 0)
-        return other
+        return self._recorder.transition(transition, *self._frames, *frames)
 
     # -- many environments' --
 
@@ -171,7 +166,7 @@ class ControlSteps:
             parts.append((frame, values, valid))
         by_frame = {id(frame): (values, valid) for frame, values, valid in parts}
         for group, (batch, present) in groups.items():
-            for place in self._places[group]:
+            for place in self._places.get(group, ()):
                 values, valid = by_frame[id(place.frame)]
                 try:
                     found = np.asarray(place.leaf.of(batch))

@@ -197,7 +197,7 @@ class ResidentTap:
         known = task_names(env.task)
         actions = leaves(env.single_action_space, *known["action"])
         seen = leaves(env.single_observation_space, *known["observation"])
-        self._writer = run.writer(actions, seen)
+        self._leaves = actions, seen
         spaces = [
             described(env.single_observation_space, "observation", -1, seen),
             described(env.single_action_space, "action", -1, actions),
@@ -255,10 +255,15 @@ class ResidentTap:
         named: Mapping[tuple[str, str], Array],
     ) -> int:
         there = np.ones(len(which), np.bool_)
-        return self._writer.batch(
-            rows,
-            {group: (values[which], there) for group, values in groups.items()},
-            {n: (v[which].astype(np.float64), there) for n, v in named.items()},
+        raw = groups[RAW].dtype if RAW in groups else None
+        return (
+            runs.of(self.session)
+            .writer(*self._leaves, raw=raw)
+            .batch(
+                rows,
+                {group: (values[which], there) for group, values in groups.items()},
+                {n: (v[which].astype(np.float64), there) for n, v in named.items()},
+            )
         )
 
 

@@ -11,9 +11,12 @@ import msgspec
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap.adapters import provenance
 from isoscope.core.tap.adapters.control_steps import ControlSteps
+from isoscope.core.tap.adapters.scalars import Scalars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
     from isoscope.core.tap.adapters.leaves import Leaf
     from isoscope.core.tap.session import TapSession
@@ -36,6 +39,7 @@ class Run:
         self._lock = threading.RLock()
         self._scenes = 0
         self._writers: dict[Any, ControlSteps] = {}
+        self._scalars: dict[int, Scalars] = {}
         self._known: set[str] = set()
         self._untold = False
         self._made_by: Any = session.options.get("factory")
@@ -112,13 +116,28 @@ class Run:
             return self._scenes - 1
 
     def writer(
-        self, action: Sequence[Leaf], observation: Sequence[Leaf]
+        self,
+        action: Sequence[Leaf],
+        observation: Sequence[Leaf],
+        raw: np.dtype[Any] | None = None,
     ) -> ControlSteps:
-        """What writes control steps of environments with such spaces in this thread."""
-        key = tuple(action), tuple(observation), threading.get_ident()
+        """What writes control steps of environments with such spaces in this thread.
+
+        Parameters
+        ----------
+        raw
+            See `ControlSteps`.
+        """
+        thread = threading.get_ident()
+        kind = None if raw is None else raw.str
+        key = tuple(action), tuple(observation), kind, thread
         with self._lock:
+            if thread not in self._scalars:
+                self._scalars[thread] = Scalars(self._recorder)
             if key not in self._writers:
-                self._writers[key] = ControlSteps(self._recorder, action, observation)
+                self._writers[key] = ControlSteps(
+                    self._recorder, action, observation, raw, self._scalars[thread]
+                )
             return self._writers[key]
 
 

@@ -25,6 +25,8 @@ from isoscope.core.tap.adapters.scalars import numbers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from isoscope.core.tap.adapters.control_steps import ControlSteps
+    from isoscope.core.tap.adapters.leaves import Leaf
     from isoscope.core.tap.adapters.scalars import Name
     from isoscope.core.tap.session import TapSession
 
@@ -68,6 +70,9 @@ class SingleTap:
         self._index = index
         self._generators = Generators()
         self._before: Any = None
+        self._leaves: tuple[list[Leaf], list[Leaf]] = ([], [])
+        self._writer: ControlSteps
+        self._raw: Any = ()  # the dtype of the last action: none that there is
         self._transition = r.Transition()
         self._clips = any(type(layer).__name__ == "ClipAction" for layer in layers(env))
 
@@ -167,9 +172,10 @@ class SingleTap:
             options=options,
         )
         self._before = _owned(observation)
-        self._writer.put(AFTER, self._before)
+        writer = runs.of(self.session).writer(*self._leaves)
+        writer.put(AFTER, self._before)
         named = self.terms(env, info)
-        number = self._writer.write(told, tuple(named), list(named.values()))
+        number = writer.write(told, tuple(named), list(named.values()))
         row = first if first >= 0 else self.recorder.rows
         # Nobody but the user resets an environment that runs by itself.
         by_user = self._index is None or seed is not None
@@ -216,7 +222,14 @@ class SingleTap:
 
     def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
         observation, reward, terminated, truncated, info = result
-        writer, told = self._writer, self._transition
+        told = self._transition
+        if self._raw != (dtype := getattr(raw, "dtype", None)):
+            self._raw = dtype
+            kind = (
+                dtype if dtype is not None and dtype.kind in "biuf" else np.dtype("f8")
+            )
+            self._writer = runs.of(self.session).writer(*self._leaves, raw=kind)
+        writer = self._writer
         told.env, told.episode = self.number, self.episode
         told.control_step = self.control_step
         told.reward = float(reward)
@@ -283,7 +296,7 @@ class SingleTap:
             if self._low.ndim == 1 and self._low.size <= MOST_BY_HAND:
                 sides = self._low.tolist(), self._high.tolist()
                 self._limits = list(zip(*sides, strict=True))
-        self._writer = run.writer(actions, seen)
+        self._leaves = actions, seen
         spaces = [
             described(env.observation_space, "observation", -1, seen),
             described(self._space, "action", -1, actions),

@@ -312,7 +312,11 @@ class VectorTap:
             values[group] = (picked(batch, which) if part else batch), there
         if part:
             named = {name: (v[which], m[which]) for name, (v, m) in named.items()}
-        return self._writer.batch(rows, values, named)
+        raw = None
+        if RAW in groups:
+            raw = getattr(groups[RAW], "dtype", np.dtype(np.float64))
+        writer = runs.of(self.session).writer(*self._leaves, raw=raw)
+        return writer.batch(rows, values, named)
 
     def _begin(self, env: Any) -> None:
         if self.begun:
@@ -356,7 +360,7 @@ class VectorTap:
         self.first = self.session.env_index(self.count, self._index)
         actions, seen = self.leaves(env)
         self._limits = limits_of(actions)
-        self._writer = run.writer(actions, seen)
+        self._leaves = actions, seen
         spaces = [
             described(env.single_observation_space, "observation", -1, seen),
             described(env.single_action_space, "action", -1, actions),

@@ -141,6 +141,20 @@ def test_within_limits_clipping_changes_nothing(watched: Tap) -> None:
     assert column(labelled, "action").valid.tolist() == [False, True, False]
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64])
+def test_an_action_is_recorded_as_it_was_given(watched: Tap, dtype: Any) -> None:
+    env = watched.attach(gym.make("Pendulum-v1", disable_env_checker=True))
+    env.reset(seed=1)
+    given = np.array([1.1], dtype)
+    env.step(given)
+    labelled = watched.labelled()
+    assert labelled.names("raw_action") == ["value"]
+    raw = column(labelled, "raw_action")
+    assert raw.valid.tolist() == [False, True]
+    assert raw.values[1, 0] == given[0]
+    assert column(labelled, "action").values[1, 0] == np.float32(given[0])
+
+
 def test_what_is_raised_is_raised_and_told(watched: Tap) -> None:
     env = watched.attach(Talker())
     env.reset(seed=1)
