@@ -63,6 +63,7 @@ class ClocksPanel(Panel):
         self._made_for: Wanted | None = None
         self._shown: list[PlotSpec] = []
         self._stale = True
+        self._growth_ms = GROWTH_MS
         self._row = -1  # where the cursor was last shown
         self._due = QTimer(self)
         self._due.setSingleShot(True)
@@ -152,7 +153,7 @@ class ClocksPanel(Panel):
         self._move.start()
 
     def _grown(self, _rows: int) -> None:
-        self.invalidate(GROWTH_MS)
+        self.invalidate(self._growth_ms)
 
     def _clock_changed(self, new: ClockState, old: ClockState) -> None:
         if new.row != old.row:
@@ -206,6 +207,13 @@ class ClocksPanel(Panel):
 
     def refresh(self) -> None:
         """Make the plots and lay them out now."""
+        begin = time.perf_counter()
+        self._refresh()
+        # What costs much is not done so often that nothing else gets a turn.
+        taken_ms = 1000 * (time.perf_counter() - begin)
+        self._growth_ms = max(GROWTH_MS, round(10 * taken_ms))
+
+    def _refresh(self) -> None:
         self._stale = False
         document = self._document
         if document is None:

@@ -7,6 +7,7 @@ pixmap and itself.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,6 +75,7 @@ class Canvas(QWidget):
         self._overview = QPixmap()
         self._labels: list[QRectF] = []
         self._stale = self._overview_stale = True
+        self.painting_s = 0.0  # what the last picture took
 
     # -- what it shows ------------------------------------------------------------
 
@@ -255,6 +257,7 @@ class Canvas(QWidget):
         return QSize(960, 268)
 
     def _render(self, frame: Frame) -> None:
+        begin = time.perf_counter()
         if self._overview_stale or self._overview.devicePixelRatio() != frame.scale:
             self._overview = self._blank(frame)
             with QPainter(self._overview) as painter:
@@ -270,6 +273,7 @@ class Canvas(QWidget):
             paint_labels(painter, frame)
             paint_window(painter, frame)
         self._stale = False
+        self.painting_s = time.perf_counter() - begin
 
     def _blank(self, frame: Frame) -> QPixmap:
         picture = QPixmap(self.size() * frame.scale)

@@ -104,6 +104,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@lru_cache(maxsize=256)
 def _legible(ground: str, theme: Tokens) -> str:
     return max((theme.panel, theme.text), key=lambda ink: contrast(ink, ground))
 

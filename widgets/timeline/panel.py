@@ -195,7 +195,7 @@ class TimelinePanel(Panel):
         self.grouping.show_grouping(self.content.grouping(document), chunks)
         self.chunks.show_card()
         # A long recording is not looked through so often that nothing else gets a turn.
-        taken_ms = 1000 * (time.perf_counter() - begin)
+        taken_ms = 1000 * (time.perf_counter() - begin + self.canvas.painting_s)
         self._grow.setInterval(max(GROW_EVERY_MS, round(10 * taken_ms)))
         if self.content.behind(document):
             self._grow.start()
