@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from isoscope.widgets.panel import Panel
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 # An OpenGL surface that moves to another top-level window loses what is in it, so the
 # scene keeps its place and the others move around it.
 FIXED = frozenset({"scene"})
@@ -164,6 +164,11 @@ class DockArea(QMainWindow):
         self._split(layout.tree)
         for key in layout.panels:
             self.docks[key].show()
+        # The others have a place, too, though hidden: what Qt saves would else not have
+        # them, and it shows those that a saved arrangement doesn't have.
+        for key in self.docks.keys() - set(layout.panels):
+            self.addDockWidget(LEFT, self.docks[key])
+            self.docks[key].hide()
         self._raise_first(layout.tree)
         self._size(layout.tree, self.width(), self.height())
 

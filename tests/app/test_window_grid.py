@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from isoscope.app.panels import PANELS
+from isoscope.app.window.layouts import LAYOUTS
 from isoscope.widgets.costs.panel import CostsPanel
 from isoscope.widgets.scene.panel import ScenePanel
 from tests.app import stand_ins
@@ -48,3 +49,19 @@ def test_costs_are_in_the_layout_live(make_window, tmp_path: Path) -> None:
     costs = window.panels["costs"]
     assert isinstance(costs, CostsPanel)
     assert costs.said.text().startswith("A turn takes 10.0 ms, of which substeps")
+
+
+def test_a_layout_comes_back_with_its_own_panels_only(make_window) -> None:
+    window = make_window()
+    window.set_layout("live")
+    settle(window)
+
+    def shown(of) -> set[str]:
+        return {key for key, dock in of.docks.docks.items() if not dock.isHidden()}
+
+    before = shown(window)
+    assert before == set(LAYOUTS["live"].panels)
+    window.close()
+    again = make_window()
+    assert again.arrangement.key == "live"
+    assert shown(again) == before
