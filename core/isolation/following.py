@@ -177,8 +177,10 @@ class Carry:
 
 
 def _column(window: LabelledContext, name: str) -> Array:
-    if name in ("before", "after", "configuration"):
-        found: Array = getattr(window.steps, name)
+    if name in ("before", "after"):
+        return window.digests(name)
+    if name == "configuration":
+        found: Array = window.steps.configuration
         return found
     return window.steps.column(name)
 

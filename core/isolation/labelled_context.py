@@ -160,6 +160,24 @@ class LabelledContext:
             return []
         return [scene for scene, envs in self.sharers.items() if len(envs) > 1]
 
+    @cached_property
+    def side_by_side(self) -> list[int]:
+        """Scenes in which several environments have a world of their own each."""
+        turns = set(self.in_turn)
+        several = [scene for scene, envs in self.sharers.items() if len(envs) > 1]
+        return [scene for scene in several if scene not in turns]
+
+    def digests(self, name: str) -> Array:
+        """uint64 [n]: ``before`` or ``after`` of the native steps as keys; 0 absent.
+
+        Where environments lie side by side a digest is one of them all: absent here.
+        """
+        keys: Array = getattr(self.steps, name)
+        if not self.side_by_side:
+            return keys
+        theirs = np.isin(self.steps.scene, self.side_by_side)
+        return np.where(theirs, np.uint64(0), keys)
+
     # -- fields --
 
     def fields(self, group: str, over: str = "transitions") -> dict[str, AnyTrack]:

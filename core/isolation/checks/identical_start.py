@@ -68,13 +68,13 @@ def _looks(context: Context, resets: Array) -> list[tuple[Array, Array]]:
         return [(resets, state_keys(context.subject.recording, resets))]
     steps = window.steps
     inside = resets[resets < len(steps)]
-    after = steps.after[inside]
+    after = window.digests("after")[inside]
     if not after.all():
         after = state_keys(context.subject.recording, inside)
     looks = [(inside, after)]
     before = steps.previous()
     first = np.flatnonzero((before >= 0) & ~steps.reset & steps.reset[before])
-    looks.append((before[first], steps.before[first]))
+    looks.append((before[first], window.digests("before")[first]))
     looks.append(_observed(window))
     return looks
 
