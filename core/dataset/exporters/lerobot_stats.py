@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 QUANTILES = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
 STATS = ("min", "max", "mean", "std", "count", *QUANTILES)
-MOST_ROWS = 1 << 16
+MOST_ROWS = 1 << 14
 
 
 @dataclass(slots=True)

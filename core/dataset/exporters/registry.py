@@ -4,7 +4,8 @@ An exporter is a module with ``FORMAT`` (its key here), ``ABOUT`` (one line), ``
 (what has to be installed, or empty), ``FOLDER`` (whether a dataset is a folder),
 ``READ_AS`` (key of the reader that reads it back), ``name(feature)`` (what a feature is
 called there), ``holds(features)`` (what it can't hold, and why), ``fit(plan)`` (columns
-and order as the format wants them; refuses) and ``write(plan, place, tick)``.
+and order as the format wants them; refuses) and ``write(plan, place, tick)``. One that
+writes more than columns of episodes also has ``verify(plan, place, tick)``.
 """
 
 from __future__ import annotations

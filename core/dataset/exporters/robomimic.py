@@ -43,7 +43,6 @@ EXTRA = ""
 FOLDER = False
 FORMAT_VERSION = 1  # Isaac Lab 3.0: quaternions x y z w
 GYM = 2  # robomimic's EnvType
-OWN = ("next_obs", "initial_state")
 
 
 def name(feature: Feature) -> str:
@@ -57,8 +56,12 @@ def name(feature: Feature) -> str:
 def holds(features: Sequence[Feature]) -> list[Refusal]:
     """Features that the format can't hold, and why."""
     out = [Refusal(*one) for one in numbers_only(features)]
+    names = {f.name for f in features}
     for feature in features:
-        if feature.name.split("/")[0] in OWN:
+        top = feature.name.split("/")[0]
+        # A dataset of this format has both; what came after a step may be its own.
+        twin = feature.name.removeprefix("next_") in names and feature.per == "step"
+        if top == "initial_state" or (top == "next_obs" and not twin):
             out.append(Refusal(feature.name, "this name is the format's own"))
     return out
 
@@ -66,9 +69,11 @@ def holds(features: Sequence[Feature]) -> list[Refusal]:
 def fit(plan: Plan, target: Path) -> None:
     """Add the observations after each step, and `dones`."""
     require(plan, {"actions": "action"}, FORMAT)
+    have = {c.feature.name for c in plan.columns}
     for column in list(plan.columns):
         feature = column.feature
-        if feature.name.startswith("obs/") and feature.per == "boundary":
+        named = feature.name.startswith("obs/") and feature.per == "boundary"
+        if named and f"next_{feature.name}" not in have:
             after = Feature(
                 f"next_{feature.name}", "info", feature.dtype, feature.shape
             )
@@ -77,7 +82,6 @@ def fit(plan: Plan, target: Path) -> None:
     known = any(
         e.terminated is not None or e.truncated is not None for e in plan.episodes()
     )
-    have = {c.feature.name for c in plan.columns}
     if "dones" not in have and (known or roles & {"terminated", "truncated"}):
         add_ends(plan, {"done": "dones"})
     for split in plan.splits:
