@@ -1,32 +1,38 @@
 """Records a demo by the tap: what environments returned, and what was stored of it.
 
-The tap watches the environments. What the rollout stores goes beside it as streams:
-``stored`` holds a row as JSON when it is put away, ``handed`` the same row when the
-store is handed over, ``tracker`` a sensor's frames. Profiles go where the tap's go.
+The tap watches the environments and writes their transitions. What the rollout stores
+goes beside these, as `core.recording.labelled.stored` has it; sensors and the rollout's
+profile as a tap's user would tell them. Of environments in workers, whose transitions
+are numbered elsewhere, only what the tap sees is recorded.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from isoscope.core import tap
-from isoscope.core.envs.rollout.records import InfoValues, StoredRows
-from isoscope.core.jsonform import encode
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.stored import StoredRecorder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from isoscope.app.demo.run import DemoRun
     from isoscope.app.demo.settings import DemoSettings
-    from isoscope.core.envs.rollout.records import EpisodeReturn, Frame, ProfileLine
+    from isoscope.core.envs.rollout.records import (
+        Array,
+        EpisodeReturn,
+        Frame,
+        ProfileLine,
+        StoredRows,
+    )
     from isoscope.core.envs.rollout.rollout import Rollout
+    from isoscope.core.tap.session import TapSession
 
-STORED, HANDED, TRACKER, RETURN = "stored", "handed", "tracker", "return"
+TRACKER, TERM = "tracker", "reward "
 
 
 class DemoRecorder:
@@ -50,6 +56,7 @@ class DemoRecorder:
             watched = settings.watched(settings.make_faults())
             self._options["visible"] = list(watched) or 1
         self._open = False
+        self._beside: Beside | None = None  # signals don't keep it alive
 
     def around(self, make: Any, number: int) -> Any:
         """What is called in place of what makes an environment; see `build`."""
@@ -62,12 +69,9 @@ class DemoRecorder:
 
     def listen(self, run: DemoRun) -> None:
         """Record what the rollout stores, from here on."""
-        rollout = run.parts.rollout
-        rollout.stored.connect(_stored)
-        rollout.handed.connect(_handed)
-        rollout.framed.connect(_framed)
-        rollout.profiled.connect(_profiled)
-        rollout.finished.connect(_finished)
+        session = tap.current()
+        if session is not None:
+            self._beside = Beside(session, run.parts.rollout)
 
     def close(self) -> None:
         """End the file; after the environments are closed."""
@@ -76,65 +80,108 @@ class DemoRecorder:
             tap.detach()
 
 
-def row_form(rows: StoredRows, at: int) -> dict[str, Any]:
-    """One stored row as plain data; what no environment gave is null."""
-    row: dict[str, Any] = {}
-    for field in fields(StoredRows):
-        value = getattr(rows, field.name)
-        if isinstance(value, np.ndarray):
-            row[field.name] = value[at].tolist()
-        elif isinstance(value, dict):
-            row[field.name] = {k: _entry(v, at) for k, v in value.items()}
-        else:
-            row[field.name] = value
-    return row
+class Beside:
+    """Writes what a rollout does beside the transitions that the tap has written."""
 
+    def __init__(self, session: TapSession, rollout: Rollout) -> None:
+        self._session = session
+        self._recorder = recorder = session.recorder
+        self._stored = StoredRecorder(recorder)
+        self._state = StoredRecorder(recorder, "policy_state")
+        self._numbers: dict[int, Array] = {}
+        self._last: dict[int, int] = {}
+        self._round = -1
+        self._count = 0
+        guard = session.guard
+        rollout.stored.connect(guard(self._was_stored))
+        rollout.handed.connect(guard(self._was_handed))
+        rollout.finished.connect(guard(self._was_finished))
+        rollout.framed.connect(guard(self._was_framed))
+        rollout.profiled.connect(guard(self._was_profiled))
+        self._rollout = rollout
 
-def _entry(value: Any, at: int) -> Any:
-    if isinstance(value, InfoValues):
-        return float(value.values[at]) if value.present[at] else None
-    found = [None if math.isnan(x) else float(x) for x in value[at]]
-    return found
+    def _was_stored(self, rollout: Rollout, rows: StoredRows) -> None:
+        numbers = self._written()
+        if numbers is None:
+            self._last, self._round = {}, -1
+            return
+        self._numbers[id(rows)] = numbers
+        self._last = dict(zip(rollout.source.watched.tolist(), numbers, strict=True))
+        self._round = int(numbers[0]) if len(numbers) else -1
+        if rows.policy_state is not None:
+            columns = {"hidden": rows.policy_state}
+            self._state.rows(numbers, columns, {"hidden": rows.transition})
 
+    def _written(self) -> Array | None:
+        """Numbers of the transitions that the tap wrote in this round; None: unclear.
 
-def _send(name: str, rollout: Rollout, rows: StoredRows) -> None:
-    for at, env in enumerate(rollout.source.watched):
-        data = encode(row_form(rows, at))
-        k = int(rows.control_step[at])
-        tap.stream(name, k, math.nan, math.nan, data, env=int(env))
+        In turn, each environment's row comes with its turn, and with SAME_STEP the
+        reset's right after it; resets by the caller come after all rows.
+        """
+        intake, source = self._recorder.intake, self._rollout.source
+        with intake.lock:
+            now = len(intake.buffers[intake.tables["transitions"]])
+        before, self._count = self._count, now
+        answer = self._rollout.answer
+        count = len(source.watched)
+        if answer is None or not before:
+            # the rows of the first resets come before those of the first round
+            before = now - count - self._resets(answer)
+        starts = self._resets(answer)
+        if answer is None or now - before != count + starts:
+            return None
+        numbers = before + np.arange(count)
+        if source.mode is AutoresetMode.SAME_STEP and source.xp is np:
+            numbers = numbers + np.cumsum(answer.starts) - answer.starts
+        return numbers
 
+    def _resets(self, answer: Any) -> int:
+        if answer is None or self._rollout.source.mode is AutoresetMode.NEXT_STEP:
+            return 0
+        return int(np.count_nonzero(answer.starts))
 
-def _stored(rollout: Rollout, rows: StoredRows) -> None:
-    _send(STORED, rollout, rows)
+    def _was_handed(self, rollout: Rollout, store: list[StoredRows]) -> None:
+        for rows in store:
+            numbers = self._numbers.pop(id(rows), None)
+            if numbers is not None:
+                self._stored.rows(numbers, *_columns(rows))
 
+    def _was_finished(self, rollout: Rollout, ended: EpisodeReturn) -> None:
+        number = self._last.get(ended.env, -1)
+        if ended.complete and number >= 0:
+            self._stored.rows(np.array([number]), {"return": np.array([ended.value])})
 
-def _handed(rollout: Rollout, store: list[StoredRows]) -> None:
-    for rows in store:
-        _send(HANDED, rollout, rows)
+    def _was_framed(self, rollout: Rollout, frame: Frame) -> None:
+        stamp = frame.number, frame.taken_s, frame.read_s
+        tap.stream(TRACKER, *stamp, frame.data, env=frame.env)
 
-
-def _framed(rollout: Rollout, frame: Frame) -> None:
-    tap.stream(
-        TRACKER, frame.number, frame.taken_s, frame.read_s, frame.data, env=frame.env
-    )
-
-
-def _finished(rollout: Rollout, ended: EpisodeReturn) -> None:
-    data = encode({f.name: getattr(ended, f.name) for f in fields(ended)})
-    tap.stream(RETURN, ended.episode, math.nan, math.nan, data, env=ended.env)
-
-
-def _profiled(rollout: Rollout, lines: tuple[ProfileLine, ...]) -> None:
-    session = tap.current()
-    if session is None or not session.on:
-        return
-    with session.guard:
+    def _was_profiled(self, rollout: Rollout, lines: tuple[ProfileLine, ...]) -> None:
         for line in lines:
             entry = r.ProfileEntry(
-                f"rollout {line.name}",
-                line.value,
-                line.unit,
-                f"rollout {line.parent}" if line.parent else "",
-                row=session.recorder.rows - 1,
+                line.name, line.value, line.unit, line.parent, transition=self._round
             )
-            session.recorder.profile(entry)
+            self._recorder.profile(entry)
+
+
+def _columns(rows: StoredRows) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns of stored rows by name, and where they hold something."""
+    columns: dict[str, Any] = {
+        "observation_before": rows.obs,
+        "observation_after": rows.next_obs,
+        "action": rows.action,
+        "reward": rows.reward,
+        "terminated": rows.terminated,
+        "truncated": rows.truncated,
+        "transition": rows.transition,
+        "env": rows.env.astype(np.float64),
+    }
+    present: dict[str, Any] = {}
+    for key, info in rows.info.items():
+        name = f"info/{key}"
+        if key.startswith(TERM):
+            name = f"reward_term/{key.removeprefix(TERM)}"
+        columns[name], present[name] = info.values, info.present
+    for key, values in rows.fields.items():
+        name = "native/" + key.replace("/", ".")
+        columns[name], present[name] = values, ~np.isnan(values).any(axis=1)
+    return columns, present

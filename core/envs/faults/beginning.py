@@ -193,7 +193,8 @@ class SharedTaskState(StageFault):
             theirs = known[0].count
         lanes.count = lanes.xp.where(mask, theirs + 1, lanes.count)
         lanes.view.count = lanes.count
-        self.note()
+        # it shows in what follows
+        self.note(control_step=self.place.control_step + 1)
         return step
 
 

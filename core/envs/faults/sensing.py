@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
+from isoscope.core.envs.faults.order import Place
 from isoscope.core.envs.faults.storing import RolloutFault
 
 if TYPE_CHECKING:
@@ -60,7 +61,13 @@ class _Profile(RolloutFault):
             and rollout.last_count[row] == self.place.control_step
         ):
             return lines
-        self.note()
+        # it is the round's, which the first environment's row stands for
+        first = (
+            rollout.source.watched[0],
+            rollout.last_episode[0],
+            rollout.last_count[0],
+        )
+        self.happened.append(Place(*(int(number) for number in first)))
         return self.changed(lines)
 
     def changed(self, lines: tuple[ProfileLine, ...]) -> tuple[ProfileLine, ...]:

@@ -132,30 +132,34 @@ class FlagsLost(_Flags):
 
 
 class Aliasing(RolloutFault):
-    """Rows are views of one buffer, which is written into every round."""
+    """Rows of an environment are views of one buffer, written into every round."""
 
     NAME = "aliasing"
-    ABOUT = "from a control step on, stored rows are views of one reused buffer"
+    ABOUT = "from a control step on, an environment's stored rows share one buffer"
     FINDS = ("aliasing",)
     LASTS = True
 
     def __init__(self, order: FaultOrder) -> None:
         super().__init__(order)
-        self._buffers: dict[str, Array] = {}
+        self._shared: dict[str, list[Array]] = {"obs": [], "next_obs": []}
 
     def keep(self, rollout: Rollout, rows: StoredRows) -> StoredRows:
-        """Write into the buffer, and keep a view of it."""
+        """Write what is new into the rows before as well."""
         rows = self.inner.keep(rollout, rows)
+        row = self.row(rollout)
+        if row is None:
+            return rows
         if self.waiting:
-            row = self.reached(rollout)
-            if row is None:
+            if self.reached(rollout) is None:
                 return rows
             self.note_here(rollout, row)
-        for name in ("obs", "next_obs"):
+        for name, shared in self._shared.items():
             fresh = getattr(rows, name)
-            buffer = self._buffers.setdefault(name, np.empty_like(fresh))
-            buffer[...] = fresh
-            setattr(rows, name, buffer)
+            for array in shared:
+                array[row] = fresh[row]
+            # what was handed over since is nobody's any more
+            del shared[: -rollout.options.horizon]
+            shared.append(fresh)
         return rows
 
 

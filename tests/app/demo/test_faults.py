@@ -150,8 +150,9 @@ def test_a_fault_does_what_it_says_and_nothing_else(name: str, scene: str) -> No
     faulty = traced(replace(settings, faults=(order_of(name),)), ROUNDS)
     happened = faulty.run.faults[0].happened
     assert len(happened) == 1
-    assert happened[0].env == 1
-    assert happened[0] >= PLACES[all_faults()[name].WHEN] or name == "failing-cleanup"
+    if not name.startswith("profile"):  # that is of a whole round
+        assert happened[0].env == 1
+        assert happened[0] >= PLACES[all_faults()[name].WHEN]
     first = _first_difference(clean, faulty)
     assert first == _round_of(name, happened[0], faulty)
     found = faulty.differences(clean, first)
@@ -162,7 +163,7 @@ def test_a_fault_does_what_it_says_and_nothing_else(name: str, scene: str) -> No
             if kind.startswith("control"):
                 differ = [a != b for a, b in zip(mine, theirs, strict=True)]
                 assert differ == [False, True, False]
-    if name in SPREADS or name == "aliasing":
+    if name in SPREADS:
         return
     at = min(max(first, 1), ROUNDS) - 1
     mine, theirs = faulty.stored[at].next_obs, clean.stored[at].next_obs
@@ -242,8 +243,12 @@ def test_with_an_incomplete_key_an_environment_gets_a_scene_that_it_did_not_want
 def test_what_aliased_rows_hold_is_the_last_that_was_written() -> None:
     settings = settings_for("aliasing", "shared")
     faulty = traced(replace(settings, faults=(order_of("aliasing"),)), ROUNDS)
-    first, later = faulty.stored[12], faulty.stored[14]
-    assert first.next_obs is later.next_obs
+    # rounds from the place on, of one horizon: all hold the last one's
+    alike = [
+        (rows.next_obs == faulty.stored[15].next_obs).all(1)
+        for rows in faulty.stored[11:15]
+    ]
+    assert [row.tolist() for row in alike] == [[False, True, False]] * 4
 
 
 @pytest.mark.parametrize("name", ["absent-field", "target-as-action"])
@@ -331,7 +336,7 @@ def _round_of(name: str, place: Place, trace: Trace) -> int:
     match name:
         case "step-after-done":
             return 18  # the row that had to reset it
-        case "shared-task-state" | "hidden-state-kept" | "hidden-state-advanced":
+        case "hidden-state-kept" | "hidden-state-advanced":
             assert found is not None
             return found + 1  # what it left shows in the next one
         case "aliasing":
