@@ -41,22 +41,29 @@ def extras_of(analysis: Analysis) -> TimelineExtras:
         )
         for rewind in attribution.rewinds[:MOST_DRAWN]
     ]
-    findings = analysis.findings[:MOST_DRAWN]
+    marks, taints = found_so_far(analysis.findings)
+    return TimelineExtras(
+        labels=attribution.labels,
+        arcs=tuple(arcs),
+        findings=marks,
+        residual=attribution.residual_m,
+        tainted=taints,
+    )
+
+
+def found_so_far(
+    findings: list[Finding],
+) -> tuple[tuple[FindingMark, ...], tuple[Taint, ...]]:
+    """Marks of findings and what they taint; of a run that goes on, all there is."""
     marks, taints = [], []
-    for finding in findings:
+    for finding in findings[:MOST_DRAWN]:
         row = row_of(finding)
         if row is not None:
             marks.append(
                 FindingMark(row, finding.severity, _text(finding), finding.env)
             )
         taints += _taints(finding)
-    return TimelineExtras(
-        labels=attribution.labels,
-        arcs=tuple(arcs),
-        findings=tuple(marks),
-        residual=attribution.residual_m,
-        tainted=tuple(taints),
-    )
+    return tuple(marks), tuple(taints)
 
 
 def _text(finding: Finding) -> str:

@@ -23,10 +23,12 @@ from isoscope.core.timeline.lanes import (
     actor_lanes,
     bookmark_marks,
     events_lane,
+    finding_marks,
     gravity_marks,
     problem_marks,
+    with_findings,
 )
-from isoscope.core.timeline.model import Lane, Timeline
+from isoscope.core.timeline.model import Lane, Timeline, TimelineExtras
 from isoscope.core.timeline.owners import (
     environment_lane,
     own_content,
@@ -117,7 +119,7 @@ class GrowingTimeline:
         bookmarks: Iterable[tuple[int, str]] = (),
         expected: int = 0,
         grouping: Grouping = "steps",
-        more: Marks | None = None,
+        extras: TimelineExtras | None = None,
     ) -> Timeline:
         """The lanes as far as the recording is now, or as it could be looked at.
 
@@ -130,9 +132,10 @@ class GrowingTimeline:
         grouping
             What the scrolled lanes are: environments with their control steps, or with
             their chunks, or sources with theirs.
-        more
-            Other marks for the events, such as findings.
+        extras
+            What was found so far: of it the findings, and what they taint.
         """
+        extras = extras or TimelineExtras()
         recording = self.recording
         self._take(min(len(recording), self.steps.rows or len(recording)))
         rows = self._rows
@@ -147,18 +150,22 @@ class GrowingTimeline:
                 problem_marks(list(recording.problems), recording.steps.event[:rows]),
                 bookmark_marks(bookmarks, rows),
                 run_marks(self.told, rows),
-                more or Marks(),
+                finding_marks(extras.findings, rows),
             ]
         )
         if len(events):
             lanes.append(events_lane(events))
-        lanes += self._scrolled(labels, grouping)
+        scrolled = self._scrolled(labels, grouping)
+        if extras.findings:
+            scrolled = [with_findings(lane, extras, rows) for lane in scrolled]
+        lanes += scrolled
         lanes += actor_lanes(list(recording.actors), rows)
         return Timeline(
             rows=rows,
             expected=max(expected, rows),
             lanes=tuple(lanes),
             labels=labels,
+            extras=extras,
             typical_h_s=self._usual_s,
         )
 

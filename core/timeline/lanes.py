@@ -68,7 +68,7 @@ def timeline_of(
     if len(events):
         lanes.append(events_lane(events))
     if labels is not None:
-        lanes += [_with_findings(a, extras, rows) for a in environment_lanes(labels)]
+        lanes += [with_findings(a, extras, rows) for a in environment_lanes(labels)]
     lanes += actor_lanes(list(recording.actors), rows)
     return Timeline(
         rows=rows,
@@ -233,7 +233,8 @@ def residual_lane(residual: Array, rows: int) -> tuple[Lane, tuple[float, float]
     return lane, (float(low), float(high))
 
 
-def _with_findings(lane: Lane, extras: TimelineExtras, rows: int) -> Lane:
+def with_findings(lane: Lane, extras: TimelineExtras, rows: int) -> Lane:
+    """The lane with the marks of the findings about its environment."""
     own = [found for found in extras.findings if found.env == lane.env]
     if not own or lane.env is None:
         return lane

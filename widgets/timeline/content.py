@@ -10,14 +10,15 @@ import numpy as np
 
 from isoscope.core.timeline.chunk_lanes import ChunkLanes
 from isoscope.core.timeline.chunk_words import trajectory_lanes
-from isoscope.core.timeline.extras import extras_of
+from isoscope.core.timeline.extras import extras_of, found_so_far
 from isoscope.core.timeline.growing import GrowingTimeline
 from isoscope.core.timeline.lanes import timeline_of
+from isoscope.core.timeline.model import TimelineExtras
 from isoscope.core.timeline.told_lanes import regrouped
 from isoscope.widgets.document import Phase
 
 if TYPE_CHECKING:
-    from isoscope.core.timeline.model import Timeline, TimelineExtras
+    from isoscope.core.timeline.model import Timeline
     from isoscope.core.timeline.told_lanes import Grouping
     from isoscope.widgets.document import Document
 
@@ -29,6 +30,9 @@ class Content:
         self._extras: WeakKeyDictionary[Document, TimelineExtras] = WeakKeyDictionary()
         self._groupings: WeakKeyDictionary[Document, Grouping] = WeakKeyDictionary()
         self._growing: WeakKeyDictionary[Document, GrowingTimeline] = (
+            WeakKeyDictionary()
+        )
+        self._so_far: WeakKeyDictionary[Document, tuple[int, TimelineExtras]] = (
             WeakKeyDictionary()
         )
         self._lanes: WeakKeyDictionary[Document, ChunkLanes] = WeakKeyDictionary()
@@ -82,7 +86,20 @@ class Content:
             [(mark.row, mark.name) for mark in document.bookmarks],
             document.expected_rows,
             self.grouping(document),
+            self._found(document),
         )
+
+    def _found(self, document: Document) -> TimelineExtras | None:
+        """What the checks that keep up have found; made anew only where that is new."""
+        findings = document.findings
+        if not findings:
+            return None
+        known = self._so_far.get(document)
+        if known is None or known[0] != len(findings):
+            marks, taints = found_so_far(findings)
+            extras = TimelineExtras(findings=marks, tainted=taints)
+            known = self._so_far[document] = (len(findings), extras)
+        return known[1]
 
     def _whole(self, document: Document) -> Timeline:
         extras = self._extras.get(document)

@@ -10,6 +10,7 @@ from isoscope.core.following.told import Told
 from isoscope.core.recording.model import Labels, Recording, StepKind
 from isoscope.core.timeline.growing import GrowingTimeline
 from isoscope.core.timeline.lanes import timeline_of
+from isoscope.core.timeline.model import FindingMark, TimelineExtras
 from isoscope.core.timeline.view import View
 
 ENVS, EPISODE = 3, 9
@@ -99,3 +100,17 @@ def test_each_environments_rows_are_those_of_the_labels():
         assert np.count_nonzero(turns.sequence < 0) == np.count_nonzero(
             np.diff(episode)
         )
+
+
+def test_what_is_found_on_the_way_is_marked_in_the_events_and_in_its_lane():
+    timeline, _ = grown(700, [])
+    found = TimelineExtras(findings=(FindingMark(40, "error", "error: it is so", 1),))
+    while timeline.rows < 700:
+        timeline.timeline()
+    made = timeline.timeline(extras=found)
+    for key in ("events", "env:1"):
+        marks = made.lane(key).marks
+        at = [marks.text(i) for i in marks.between(40, 41)]
+        assert "error: it is so" in at, key
+    other = made.lane("env:2").marks
+    assert "error: it is so" not in [other.text(i) for i in other.between(40, 41)]
