@@ -11,10 +11,8 @@ from weakref import WeakKeyDictionary
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import (
     QFileDialog,
-    QMenu,
     QScrollArea,
     QStackedLayout,
-    QToolButton,
 )
 
 from isoscope.core.clock import TimeKind
@@ -28,6 +26,7 @@ from isoscope.widgets.signals.choices import field_choices
 from isoscope.widgets.signals.defaults import default_plots, suggestions
 from isoscope.widgets.signals.empty import EmptyState
 from isoscope.widgets.signals.export import Exporter
+from isoscope.widgets.signals.menus import context_menu, tool
 from isoscope.widgets.signals.notes import notes_of
 from isoscope.widgets.signals.picker import FieldPicker
 from isoscope.widgets.signals.proof import proof_plots
@@ -106,14 +105,6 @@ class SignalsPanel(Panel):
         self._pages.addWidget(self._scroll)
 
     def _make_tools(self) -> None:
-        def tool(text: str, tip: str) -> QToolButton:
-            button = QToolButton()
-            button.setText(text)
-            button.setToolTip(tip)
-            button.setAccessibleName(tip)
-            button.setProperty("flat", True)
-            return button
-
         self.env_tool = tool(
             "by env", "A line for each environment, or one through all native steps"
         )
@@ -409,32 +400,7 @@ class SignalsPanel(Panel):
             )
 
     def _context_menu(self, at: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Add a field…", self.pick_field)
-        menu.addAction("Show all steps", self.fit)
-        state = self.session.clock.state
-        low, high = state.loop_in, state.loop_out
-        if low is not None and high is not None:
-            menu.addAction(
-                "Zoom to the loop range",
-                lambda: self.show_span(self.span.between(low - 0.5, high + 0.5)),
-            )
-        menu.addAction("Loop the steps in view", self._loop_view)
-        menu.addAction("Write the plotted range as CSV…", self.ask_export)
-        index = self.canvas.plot_at(at.y())
-        if index is not None and index < len(self._specs):
-            spec = self._specs[index]
-            menu.addSeparator()
-            menu.addAction(
-                f"Remove {spec.actor} · {spec.field}", lambda: self.remove(spec.ref)
-            )
-        menu.popup(self.canvas.mapToGlobal(at))
-
-    def _loop_view(self) -> None:
-        clock, span = self.session.clock, self.span
-        clock.set_loop_range(span.first, max(span.stop - 1, span.first))
-        clock.set_loop(True)
+        context_menu(self, at).popup(self.canvas.mapToGlobal(at))
 
     def release(self) -> None:
         """Stop the timer too."""

@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QWheelEvent
 
 from isoscope.core.timeline.model import LaneKind
 from isoscope.widgets.timeline.overlay import HANDLE_PX, loop_rows
 from isoscope.widgets.timeline.overview import overview_box, whole
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QMouseEvent, QWheelEvent
-
     from isoscope.core.clock import Clock
     from isoscope.widgets.timeline.canvas import Canvas
 
@@ -79,6 +78,24 @@ class Gestures(QObject):
     def busy(self) -> bool:
         """Whether a button is held down for something."""
         return self._grip.mode is not Mode.IDLE
+
+    def take(self, event: QEvent) -> bool:
+        """Do what an event of the mouse asks for; whether it is one."""
+        kind = event.type()
+        if isinstance(event, QMouseEvent):
+            if kind is QEvent.Type.MouseButtonPress:
+                self.press(event)
+            elif kind is QEvent.Type.MouseMove:
+                self.move(event)
+            elif kind is QEvent.Type.MouseButtonRelease:
+                self.release(event)
+            elif kind is QEvent.Type.MouseButtonDblClick:
+                self.double_click(event)
+            return True
+        if isinstance(event, QWheelEvent):
+            self.wheel(event)
+            return True
+        return False
 
     # -- mouse --------------------------------------------------------------------
 

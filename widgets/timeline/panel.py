@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QHelpEvent, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QMenu, QScrollBar, QToolButton, QToolTip, QWidget
 
 from isoscope.core.isolation.places import row_of
@@ -329,19 +329,9 @@ class TimelinePanel(Panel):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Hand the canvas' mouse events to the gestures."""
         kind = event.type()
-        if isinstance(event, QMouseEvent):
-            if kind is QEvent.Type.MouseButtonPress:
-                self.setFocus(Qt.FocusReason.MouseFocusReason)
-                self.gestures.press(event)
-            elif kind is QEvent.Type.MouseMove:
-                self.gestures.move(event)
-            elif kind is QEvent.Type.MouseButtonRelease:
-                self.gestures.release(event)
-            elif kind is QEvent.Type.MouseButtonDblClick:
-                self.gestures.double_click(event)
-            return True
-        if isinstance(event, QWheelEvent):
-            self.gestures.wheel(event)
+        if kind is QEvent.Type.MouseButtonPress:
+            self.setFocus(Qt.FocusReason.MouseFocusReason)
+        if self.gestures.take(event):
             return True
         if kind is QEvent.Type.Leave:
             self.gestures.leave()
