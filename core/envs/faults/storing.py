@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from isoscope.core.envs.faults.fault import Fault, Need
 from isoscope.core.envs.faults.order import FaultOrder, Place
@@ -55,6 +56,11 @@ class RolloutFault(Fault, WrappedRolloutStages):
     def note_here(self, rollout: Rollout, row: int) -> None:
         """Remember that it happened now."""
         self.note(int(rollout.episode[row]), int(rollout.count[row]))
+
+    def note_next(self, rollout: Rollout, row: int) -> None:
+        """Remember that it shows in the first step of the episode that begins now."""
+        already = rollout.source.mode is AutoresetMode.NEXT_STEP
+        self.note(int(rollout.episode[row]) + (not already), 1)
 
 
 class ResetRow(RolloutFault):
@@ -286,7 +292,7 @@ class HiddenStateKept(RolloutFault):
         answer = rollout.answer
         if row is None or answer is None or not answer.starts[row]:
             return began
-        self.note_here(rollout, row)
+        self.note_next(rollout, row)
         source = rollout.source
         other = source.up(np.arange(source.num_envs) != self.place.env)
         return source.xp.logical_and(began, other)
@@ -318,7 +324,7 @@ class HiddenStateAdvanced(RolloutFault):
         row = self._where(rollout)
         if row is None:
             return began
-        self.note_here(rollout, row)
+        self.note_next(rollout, row)
         source = rollout.source
         other = source.up(np.arange(source.num_envs) != self.place.env)
         return source.xp.logical_and(began, other)

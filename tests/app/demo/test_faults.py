@@ -336,9 +336,6 @@ def _round_of(name: str, place: Place, trace: Trace) -> int:
     match name:
         case "step-after-done":
             return 18  # the row that had to reset it
-        case "hidden-state-kept" | "hidden-state-advanced":
-            assert found is not None
-            return found + 1  # what it left shows in the next one
         case "aliasing":
             return 16  # as the store is handed over
     assert found is not None
