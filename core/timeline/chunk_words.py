@@ -137,11 +137,14 @@ def _since(source: SourceChunks, of: Int64Array) -> Array:
 
 
 def _fragments(told: Array, slots: Array, since_s: Array) -> tuple[str, ...]:
-    lines = []
+    lines: list[str] = []
+    joined = False
     for state, (first, stop), after in zip(
         told.tolist(), slots.tolist(), since_s.tolist(), strict=True
     ):
         word = SAYS.get(State(state), "told of")
+        if state == State.JOINED:  # what is joined is then stored in its scope
+            word, joined = "stored in its scope" if joined else word, True
         which = "all slots" if first < 0 else _slots([(first, stop)])
         when = f"+{1000 * after:.3g} ms" if np.isfinite(after) else "at an unknown time"
         lines.append(f"{word}: {which}, {when}")

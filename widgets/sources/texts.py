@@ -142,7 +142,7 @@ def env_text(document: Document, env: int, cursor: int, *, short: bool = False) 
     place = analysis.attribution.place(row)
     if place.episode < 0:
         return "episode unknown"
-    ended = _ended(document, env, row, cursor)
+    ended = _ended(document, env, row, cursor, short=short)
     if ended:
         return ended if short else f"ep {place.episode} · {ended}"
     after = analysis.next_row(env, row)
@@ -159,7 +159,15 @@ def env_text(document: Document, env: int, cursor: int, *, short: bool = False) 
     return "one run"
 
 
-def _ended(document: Document, env: int, row: int, cursor: int) -> str:
+# A sign and a word for how an environment stands, and a shorter word.
+ENDS = {
+    Shape.DONE: ("■", "terminated", "term."),
+    Shape.TRUNCATED: ("□", "truncated", "cut"),
+    Shape.ERROR: ("▲", "snapshot lost", "lost"),
+}
+
+
+def _ended(document: Document, env: int, row: int, cursor: int, *, short: bool) -> str:
     """How an environment's last step left it, where a recording tells of that.
 
     Nothing while it runs, or once it has gone on.
@@ -169,7 +177,8 @@ def _ended(document: Document, env: int, row: int, cursor: int) -> str:
     found = document.told.ended(env, cursor)
     if found.shape is Shape.NOTE or found.row < row:
         return ""
-    return f"■ {found.words}" if found.shape is Shape.DONE else f"□ {found.words}"
+    sign, word, brief = ENDS[found.shape]
+    return f"{sign} {brief if short else word}"
 
 
 def lifetime_text(actor: Actor) -> str:
