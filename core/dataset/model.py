@@ -5,9 +5,9 @@ A recording's transitions, a dataset on disk, and a curated choice of either are
 
 An episode of T transitions (o_k, a_k, r_k, o_k+1, terminated, truncated) has T rows of
 a feature that goes with control steps, and T + 1 rows of one that goes with the
-boundaries between them, such as an observation: row k is before control step k + 1, row
-T is what the episode ended in. Where that last one is not known, `Episode.final` says so
-and there are T rows.
+boundaries between them, such as an observation: row k is before control step k + 1,
+row T is what the episode ended in. Where that last one is not known, `Episode.final`
+says so and there are T rows.
 """
 
 from __future__ import annotations
