@@ -37,11 +37,16 @@ class Sidecar(msgspec.Struct):
 def key_of(path: Path) -> str:
     """What a recording is known by, from its path, size and first 64 KiB.
 
+    Of a dataset that is a folder, only the path counts: what is in it can't be told
+    in so little time.
+
     Raises
     ------
     OSError
         If it can't be read.
     """
+    if path.is_dir():
+        return hashlib.sha256(f"folder\n{path.resolve()}".encode()).hexdigest()[:32]
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     digest = hashlib.sha256(head)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     # Called with (rows done, rows in all): each row is written, then compared.
     Progress = Callable[[int, int], None]
     Cancel = Callable[[], bool]
+    Finish = Callable[[Path, Plan], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ def export(
     overwrite: bool = False,
     progress: Progress | None = None,
     cancelled: Cancel | None = None,
+    finish: Finish | None = None,
 ) -> ExportResult:
     """Write episodes in a format, read them back, compare, and put them in place.
 
@@ -147,6 +149,9 @@ def export(
         Whether what is there may be replaced, in one step.
     progress, cancelled
         Told rows done and in all; asked between windows.
+    finish
+        Called with where the content is and what was planned, once it was read back and
+        before it appears: may add files to a folder.
 
     Raises
     ------
@@ -172,6 +177,8 @@ def export(
         tick = _Tick(plan, target, progress, cancelled)
         with places.workplace(target) as content:
             read_back = _write(module, plan, content, tick)
+            if finish is not None:
+                finish(content, plan)
             size = _bytes(content)
             places.settle(content)
             tick(0)

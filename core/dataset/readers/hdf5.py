@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
+from isoscope.core.dataset.readers.h5text import text_of
 from isoscope.core.errors import ReadError, one_line
 
 if TYPE_CHECKING:
@@ -119,6 +120,12 @@ class Tree:
                 found = self.get(place).attrs
                 if name not in found:
                     return None
+                kind = h5py.check_string_dtype(found.get_id(name).dtype)
+                if kind is not None and kind.length is None:
+                    text = text_of(self.path, place, name)
+                    if text is None:
+                        raise self.error(f"attribute {name} can't be read", place)
+                    return text
                 value = found[name]
             except ERRORS as error:
                 raise self.error(

@@ -3,7 +3,8 @@
 An episode that has what it ended in has a row more than transitions: its first is the
 reset, control step 0, with the observation it began in; row k then has the observation
 after control step k beside its action and reward. Without that last observation row k
-has what control step k + 1 began with. Times are k over the control frequency.
+has what control step k + 1 began with. The scene's clock is the frame's time in its
+episode, k over the control frequency; the recording time goes on over all rows.
 """
 
 from __future__ import annotations
@@ -229,7 +230,8 @@ class DatasetSource:
         hz = self.episodes.control_hz
         h_s = np.full(len(frames), np.nan if hz is None else 1 / hz)
         rows = np.arange(first, first + len(frames))
-        time_s = np.full(len(frames), np.nan) if hz is None else rows / hz
+        # At the end of each, as a recording has it; the frame's own time beside it.
+        time_s = np.full(len(frames), np.nan) if hz is None else (rows + 1) / hz
         scene_s = np.full(len(frames), np.nan) if hz is None else frames / hz
         recording.steps.append(
             rows, time_s, h_s, np.full((len(frames), 3), np.nan), scene_s

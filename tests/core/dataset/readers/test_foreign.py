@@ -144,9 +144,8 @@ def test_a_dataset_opens_like_a_recording(kind: str, tmp_path: Path) -> None:
         assert (track.at(0) is None) == shift
     if episodes.control_hz:
         hz = episodes.control_hz
-        assert (
-            recording.steps.time_s.tolist() == (np.arange(len(recording)) / hz).tolist()
-        )
+        times = (np.arange(len(recording)) + 1) / hz
+        assert recording.steps.time_s.tolist() == times.tolist()
         assert recording.steps.scene_time_s[first] == 0
     stopped = registry.open_source(path)
     with pytest.raises(CancelledError):

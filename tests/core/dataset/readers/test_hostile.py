@@ -21,8 +21,8 @@ from tests.core.dataset.readers import foreign
 from tests.core.dataset.readers.foreign import numbers
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Callable
+    from pathlib import Path
 
 SECRET = "secret.h5"
 
