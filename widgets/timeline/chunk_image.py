@@ -39,14 +39,7 @@ def chunks_image(
     image = np.zeros((height, len(columns)), np.uint32)
     if not len(items):
         return image
-    begun = np.searchsorted(items.start, columns.start, "right") - 1
-    stop = np.searchsorted(items.start, columns.stop, "left")
-    going_on = (begun >= 0) & (items.stop[begun] > columns.start)
-    # Several may begin with one native step: the first of them is where to begin.
-    same, held = begun, items.start[begun]
-    if (items.start[np.maximum(begun - 1, 0)] == held).any():
-        same = np.searchsorted(items.start, held, "left")
-    first = np.where(going_on, same, begun + 1)
+    first, stop = _under(items, columns)
     looks = items.looks.over(first, stop)
     code = HIGHEST[looks]
     code[columns.start >= rows] = 0
@@ -57,6 +50,30 @@ def chunks_image(
         image[~stripes & failed] = 0
     outline(image, items, columns, unit)
     return image
+
+
+def _under(items: Items, columns: Columns) -> tuple[Array, Array]:
+    """The items under each column, half open: those that go on, and that begin in it.
+
+    Several may begin with one native step; all of them are under its column.
+    """
+    if np.array_equal(columns.stop[:-1], columns.start[1:]):
+        edges = np.append(columns.start, columns.stop[-1])
+        after = np.searchsorted(items.start, edges, "left")
+        next_, stop = after[:-1], after[1:]
+    else:
+        next_ = np.searchsorted(items.start, columns.start, "left")
+        stop = np.searchsorted(items.start, columns.stop, "left")
+    before = next_ - 1  # the one that began before the column, if it goes on in it
+    going_on = (before >= 0) & (items.stop[before] > columns.start)
+    first = next_ - going_on
+    if going_on.any():
+        # Others that began with it may go on, too.
+        held = items.start[before]
+        if (items.start[np.maximum(before - 1, 0)] == held)[before > 0].any():
+            same = np.searchsorted(items.start, held, "left")
+            first = np.where(going_on, same, first)
+    return first, stop
 
 
 @lru_cache(maxsize=32)
