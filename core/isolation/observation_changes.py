@@ -87,7 +87,7 @@ def _forms(own: Array, should: Array) -> Iterator[tuple[str, str, Array]]:
             left &= ~hit
 
 
-def out_of_line(steps: ControlSteps, name: str, told: Column) -> Iterator[Changed]:
+def out_of_line(steps: ControlSteps, told: Column) -> Iterator[Changed]:
     """Yield single rows that lie between their neighbours in another form only."""
     values = told.values
     width = values.shape[1]

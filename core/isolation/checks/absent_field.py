@@ -8,6 +8,7 @@ import numpy as np
 
 from isoscope.core.isolation.context import runs
 from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.stored_absent import stored_as_zero
 from isoscope.core.isolation.words import natives
 from isoscope.core.recording.schema import meaning
 from isoscope.core.recording.tracks import Track
@@ -51,6 +52,8 @@ def run(context: Context) -> Iterator[Finding]:
         for rows, names in alike.values():
             present = actor.fields[names[0]].present_count()
             yield _finding(context, actor, rows, names, present)
+    if context.labelled is not None:
+        yield from stored_as_zero(context.labelled)
 
 
 def _scenes(context: Context) -> tuple[dict[int, int], Array]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.isolation.context import runs
+from isoscope.core.isolation.control_clock import control_clock
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
 
@@ -18,12 +19,18 @@ if TYPE_CHECKING:
 
 ID = "clock-mismatch"
 SEVERITY: Severity = "warning"
-ABOUT = "recording time that is not the sum of the steps"
+ABOUT = "recording time that is not the sum of the steps, or M steps not a control step"
 ROUNDINGS = 8.0  # of the sum, per step
 
 
 def run(context: Context) -> Iterator[Finding]:
-    """Yield one finding a run of steps whose time does not advance by h."""
+    """Yield one finding a run of steps whose time does not advance by h.
+
+    Of a labelled recording also one an environment whose control steps are not as long
+    as its frequency says.
+    """
+    if context.labelled is not None:
+        yield from control_clock(context.labelled)
     subject = context.subject
     steps = subject.recording.steps
     time_s, h_s = steps.time_s, steps.h_s

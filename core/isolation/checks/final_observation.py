@@ -61,6 +61,11 @@ def look(steps: ControlSteps) -> Iterator[Finding]:
             own = row_keys(kept.values.astype(column.values.dtype))
             wrong = kept.there[ends] & known & (own[ends] == begins)
             wrong &= own[ends] != key[ends]
+            # Where the row before changed, too, it is a view of a reused buffer.
+            before = steps.before[ends]
+            wrong &= ~(
+                (before >= 0) & kept.there[before] & (own[before] != key[before])
+            )
             for t in ends[wrong].tolist():
                 yield _finding(steps, t, name, "the consumer stored", 1.0)
         before = steps.before[ends]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.missing_records import missing_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,8 @@ def run(context: Context) -> Iterator[Finding]:
     recording = subject.recording
     unread = [p for p in recording.problems if p.severity == "error"]
     if unread or not recording.complete:
-        first = unread[0] if unread else None
+        ends = [p for p in recording.problems if p.where == "/end"]
+        first = next(iter([*unread, *ends]), None)
         what = str(first) if first else "its index was stopped before the end"
         yield Finding(
             id=ID,
@@ -46,6 +48,8 @@ def run(context: Context) -> Iterator[Finding]:
                 "native_steps": len(recording),
             },
         )
+    if context.labelled is not None:
+        yield from missing_records(context.labelled)
     if told_whole(context):
         return  # then somebody placed the bodies: see callback-moved-state
     for jump in subject.attribution.jumps:

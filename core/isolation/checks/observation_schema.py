@@ -8,6 +8,7 @@ from isoscope.core.isolation.control_findings import about, where
 from isoscope.core.isolation.control_steps import Following, look_at
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.observation_changes import Changed, as_stored, out_of_line
+from isoscope.core.isolation.observed_natives import unlike_natives
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.space_differences import space_differences
 from isoscope.core.summary import counted
@@ -56,8 +57,9 @@ def look(steps: ControlSteps) -> Iterator[Finding]:
         for change in as_stored(steps, name, column):
             stored.update(change.rows.tolist())
             yield from _of_rows(steps, change, field, "the consumer stored it")
-        for change in out_of_line(steps, name, column):
+        for change in (*unlike_natives(steps, column), *out_of_line(steps, column)):
             if not stored & set(change.rows.tolist()):
+                stored.update(change.rows.tolist())
                 yield from _of_rows(steps, change, field, "it was told")
 
 

@@ -168,7 +168,8 @@ class Field(msgspec.Struct, kw_only=True, frozen=True):
         What it is: ``"state"`` (of an actor), ``"control"`` (a native control input as
         applied), ``"scene"``, or of transitions: ``"raw_action"``, ``"action"``,
         ``"observation_before"``, ``"observation_after"``, ``"reward_term"``,
-        ``"task_state"``, ``"info"``.
+        ``"task_state"``, ``"info"``; and ``"policy_state"`` and ``"stored"``, what a
+        policy carries on and what a consumer stored (`stored.StoredRecorder`).
     actor
         Number of the actor, or -1.
     target

@@ -41,10 +41,13 @@ class StoredRecorder:
     ----------
     recorder
         Where the transitions are recorded.
+    group
+        Another group over transitions, whose columns are written in the same way.
     """
 
-    def __init__(self, recorder: IntakeRecorder) -> None:
+    def __init__(self, recorder: IntakeRecorder, group: str = GROUP) -> None:
         self._recorder = recorder
+        self._group = group
         self._frames: dict[tuple[str, tuple[int, ...], str], Frame] = {}
 
     def rows(
@@ -95,7 +98,7 @@ class StoredRecorder:
         key = name, values.shape[1:], values.dtype.str
         found = self._frames.get(key)
         if found is None:
-            field = Field(name=name, shape=values.shape[1:], group=GROUP)
+            field = Field(name=name, shape=values.shape[1:], group=self._group)
             found = self._recorder.frame([field], values.dtype, over="transitions")
             self._frames[key] = found
         return found

@@ -107,6 +107,7 @@ class RailScene:
         self._callbacks: dict[str, list[Callback]] = {}
         self.crossings: list[tuple[str, int]] = []
         self.closed = False
+        self.last_report: StepReport | None = None
         self.thread = threading.get_ident()
 
     # -- state
@@ -168,12 +169,13 @@ class RailScene:
         self.valid = self.valid & (good | ~taking)
         self.time_s = np.where(taking, self.time_s + h_s, self.time_s)
         self._call("post", h_s)
-        self._call("recorded", h_s)
         status = np.where(taking, np.where(good, 0, 2), -1).astype(np.int8)
         residual = np.where(taking, 0.0, np.nan)
-        return StepReport(
+        report = self.last_report = StepReport(
             h_s, status, np.zeros(self.worlds, np.int32), residual, self.valid
         )
+        self._call("recorded", h_s)
+        return report
 
     def _integrated(self, q: Any, v: Any, h: float) -> Any:
         if q.shape[1] != 7:
@@ -305,6 +307,9 @@ class RailScene:
         place = np.zeros((self.worlds, 3), self._dtype)
         place[:, 0] = q[:, 0]
         return place
+
+    def surface(self, row: int) -> None:
+        return None
 
     def to_host(self, array: Any, cause: str) -> np.ndarray[Any, Any]:
         self.crossings.append((cause, array.nbytes))

@@ -1,0 +1,117 @@
+"""Which components of an observation are native values, and rows in which they aren't.
+
+Where a component is equal to one native number to the last bit in nearly all control
+steps, it is that number. A row in which it is another one was changed on the way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isoscope.core.isolation.observation_changes import FACTORS, HALF_MAX, Changed
+from isoscope.core.recording.tracks import Track
+from isoscope.core.replay.fields import take
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isoscope.core.isolation.control_steps import Column, ControlSteps
+    from isoscope.core.recording.tracks import Array
+
+SAMPLE = 256  # rows that the components are found by
+NEARLY_ALL = 0.9
+WIDEST = 256  # components
+MOST_NUMBERS = 4096  # native ones
+
+
+def unlike_natives(steps: ControlSteps, told: Column) -> Iterator[Changed]:
+    """Yield rows whose observation is another form of what the scene held."""
+    width = told.values.shape[1]
+    table = steps.table
+    rows = np.flatnonzero(steps.acts & told.there & (table.last_row >= 0))
+    if told.values.dtype.kind != "f" or not 2 <= width <= WIDEST or len(rows) < 8:
+        return
+    some = rows[:: max(1, len(rows) // SAMPLE)]
+    found = _matching(steps, told, some)
+    components = [j for j, match in enumerate(found) if match is not None]
+    if not components:
+        return
+    kind = told.values.dtype
+    seen = told.values[rows][:, components]
+    should = np.stack(
+        [_numbers(m[0], m[1], table.last_row[rows], kind) for m in found if m], axis=1
+    )
+    odd = np.flatnonzero((seen != should).any(axis=1) & np.isfinite(should).all(axis=1))
+    if len(odd) > (1 - NEARLY_ALL) * len(rows):
+        return
+    for what, how, at in _forms(told.values[rows[odd]], seen[odd], should[odd]):
+        yield Changed(what, how, rows[odd[at]], 1.0)
+
+
+def _matching(
+    steps: ControlSteps, told: Column, rows: Array
+) -> list[tuple[Track, int] | None]:
+    """For each component the native track and number that it is, where it is one."""
+    width, kind = told.values.shape[1], told.values.dtype
+    best: list[tuple[Track, int] | None] = [None] * width
+    share = np.full(width, NEARLY_ALL)
+    seen = told.values[rows]
+    varies = np.array([len(np.unique(seen[:, j])) > 2 for j in range(width)])
+    numbers = 0
+    for key, track in steps.window.labelled.fields.items():
+        if key.over != "native" or key.group != "state":
+            continue
+        if not isinstance(track, Track) or track.dtype.kind != "f":
+            continue
+        values, there = take(track, steps.table.last_row[rows])
+        flat = values.reshape(len(rows), -1).astype(kind)
+        numbers += flat.shape[1]
+        if numbers > MOST_NUMBERS:
+            break
+        if not there.any():
+            continue
+        # A scene of others has none here; what counts is where it has one.
+        equal = (seen[there, :, None] == flat[there, None, :]).mean(axis=0)
+        if there.mean() < NEARLY_ALL:
+            continue
+        for j in np.flatnonzero(varies & (equal.max(axis=1) > share)).tolist():
+            share[j] = equal[j].max()
+            best[j] = track, int(np.argmax(equal[j]))
+    return best
+
+
+def _numbers(track: Track, index: int, rows: Array, kind: np.dtype) -> Array:
+    values, there = take(track, rows)
+    flat = values.reshape(len(rows), -1)[:, index].astype(kind)
+    return np.where(there, flat, np.nan).astype(kind)
+
+
+def _forms(
+    whole: Array, seen: Array, should: Array
+) -> Iterator[tuple[str, str, Array]]:
+    """Yield (kind, how, indices) of rows that are a form of what they should be.
+
+    Components that are nothing native may be anything, so an order is told by those
+    that are: all of them stand somewhere in the observation.
+    """
+    left = np.ones(len(seen), np.bool_)
+    half = np.clip(should, -HALF_MAX, HALF_MAX).astype(np.float16).astype(should.dtype)
+    hit = (seen == half).all(axis=1)
+    if hit.any():
+        yield "dtype", "rounded to half precision", np.flatnonzero(hit)
+    left &= ~hit
+    somewhere = (whole[:, :, None] == should[:, None, :]).any(axis=1).all(axis=1)
+    hit = left & somewhere
+    if hit.any():
+        yield "order", "with its numbers in another order", np.flatnonzero(hit)
+    left &= ~hit
+    for factor, how in FACTORS.items():
+        with np.errstate(over="ignore", invalid="ignore"):
+            near = np.isclose(seen, should.astype(np.float64) * factor, rtol=1e-5)
+        near &= seen != should
+        hit = left & (near | (seen == should)).all(axis=1) & near.any(axis=1)
+        if hit.any():
+            yield "unit", how, np.flatnonzero(hit)
+            left &= ~hit
