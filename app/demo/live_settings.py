@@ -26,7 +26,9 @@ class LiveDemo(msgspec.Struct, frozen=True, kw_only=True):
         Whether it may replace a file.
     """
 
-    settings: DemoSettings = DemoSettings(envs=8, steps=ENDLESS)
+    settings: DemoSettings = DemoSettings(
+        envs=8, steps=ENDLESS, integrator="semi_implicit"
+    )
     speed: float | None = 1.0
     chunk: int = 4
     record: str = ""

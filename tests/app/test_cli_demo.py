@@ -146,8 +146,18 @@ def test_what_cannot_be_run_is_refused_in_one_line(
     assert message in captured.err
 
 
-def test_without_headless_it_says_what_to_do(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--json"], "--json is for --headless"),
+        (["--speed", "-1"], "give 0 for as fast as it can"),
+        (["--chunk", "-2"], "give 0 or more"),
+        (["--seconds", "-1"], "give 0 or more"),
+        (["--envs", "0"], "give 1 or more"),
+    ],
+)
+def test_what_can_not_be_watched_is_said_before_a_window_opens(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["demo"]) == 2
-    assert "add --headless" in capsys.readouterr().err
+    assert main(["demo", *arguments]) == 2
+    assert said in capsys.readouterr().err
