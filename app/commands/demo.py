@@ -186,7 +186,7 @@ def demo(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Watch a task that ships, with faults put in where they are wanted.
+    """Watch a task that ships, with faults put in where wanted.
 
     Exit status 1 if the run ended before its time.
     """
