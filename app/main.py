@@ -26,10 +26,14 @@ from isoscope.app.commands import (
     demo,
     doctor,
     dump,
+    export,
+    explain,
     info,
     launch,
+    manifest,
     record,
     repair,
+    validate,
 )
 from isoscope.core.errors import IsoscopeError, one_line
 
@@ -78,10 +82,14 @@ cli.command("dump")(dump.dump)
 cli.command("attribute")(attribute.attribute)
 cli.command("align")(align.align)
 cli.command("audit")(audit.audit)
+cli.command("explain")(explain.explain)
 cli.command("compare")(compare.compare)
 cli.add_typer(bench.cli, name="bench")
 cli.command("collect")(collect.collect)
 cli.command("demo")(demo.demo)
+cli.command("validate")(validate.validate)
+cli.command("export")(export.export)
+cli.add_typer(manifest.cli, name="manifest")
 cli.command("record")(record.record)
 cli.command("attach")(attach.attach)
 cli.command("repair")(repair.repair)

@@ -182,6 +182,7 @@ ACTIONS: tuple[Action, ...] = (
     *_group(
         "Help",
         "Help",
+        Action("help.diagnose", "Diagnose…", help="Start from what you noticed"),
         Action("help.keys", "Keys", ("F1",)),
         Action("help.log", "Show the log file"),
     ),

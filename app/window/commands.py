@@ -85,6 +85,7 @@ class Commands:
             "loop.out": clock.loop_out_here,
             "loop.toggle": clock.toggle_loop,
             "bookmark.add": self.bookmark,
+            "help.diagnose": window.diagnose.open_card,
             "help.keys": window.toggle_keys,
             "help.log": self.show_log,
         }

@@ -32,6 +32,7 @@ from isoscope.app.window.missing import MissingPanel
 from isoscope.app.window.view_link import show_link
 from isoscope.app.window.wiring import show_problems, wire_panels
 from isoscope.core.errors import IsoscopeError, one_line
+from isoscope.widgets.diagnose.card import DiagnoseCard
 from isoscope.widgets.keys import ACTIONS, BY_ID
 from isoscope.widgets.keys_page import key_text
 from isoscope.widgets.theme import tokens
@@ -103,6 +104,7 @@ class Window(QMainWindow):
         self.arrangement = Arrangement(self.docks, self.settings)
         self.finder = Finder(self)
         self.attach = Attach(self)
+        self.diagnose = DiagnoseCard(self.frame, self.session)
         self.demo = Demo(self)
         self.actions_by_id = Actions(self, Commands(self).handlers())
         wire_panels(self)

@@ -1,0 +1,1 @@
+"""What findings and symptoms mean: `texts` by id, `symptoms`, and `explaining` both."""

@@ -1,0 +1,1 @@
+"""Diagnose: from a symptom to the checks that bear on it, and to what they found."""

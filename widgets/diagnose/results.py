@@ -1,0 +1,114 @@
+"""What the checks that bear on a symptom found, a block a check."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
+
+from isoscope.widgets.findings.rows import SHAPES
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QKeyEvent, QMouseEvent
+
+    from isoscope.core.isolation.explain.explaining import Explained, ExplainedCheck
+    from isoscope.core.isolation.findings import Finding
+
+SHOWN = 4  # findings of one check
+STATES = {
+    "found": "found here",
+    "clean": "looked, and found nothing",
+    "not_run": "could not run here",
+    "not_asked": "has not run yet",
+}
+
+
+class FindingLine(QFrame):
+    """One finding; a click or Enter asks to go there."""
+
+    chosen = Signal()
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__()
+        self.finding = finding
+        self.setObjectName("recent_row")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAccessibleName(f"Go to: {finding.headline}")
+        said = finding.headline or finding.message
+        text = QLabel(f"{SHAPES[finding.severity]} {said}")
+        text.setWordWrap(True)
+        line = QVBoxLayout(self)
+        line.setContentsMargins(10, 5, 10, 5)
+        line.addWidget(text)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        """A click goes there."""
+        if self.rect().contains(event.position().toPoint()):
+            self.chosen.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """Enter goes there."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.chosen.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class Results(QWidget):
+    """All blocks, one below the other; `finding_asked` tells which to go to."""
+
+    finding_asked = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[FindingLine] = []
+        self.told = ""
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 8, 0)
+        self._column.setSpacing(4)
+
+    def show_explained(self, explained: Explained) -> None:
+        """Show these checks in place of the last ones."""
+        while (item := self._column.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        self.lines = []
+        self.told = ""
+        for check in explained.checks:
+            self._add_check(check)
+        if explained.record and any(c.state != "found" for c in explained.checks):
+            self._add(f"<b>To record.</b> {escape(explained.record)}")
+        self._column.addStretch(1)
+
+    def _add_check(self, check: ExplainedCheck) -> None:
+        state = STATES[check.state]
+        if check.found > 1:
+            state = f"{check.found} times {state}"
+        self._add(f"<b>{check.id}</b> · {state}")
+        self._add(escape(check.means), dim=True)
+        for finding in check.findings[:SHOWN]:
+            line = FindingLine(finding)
+            line.chosen.connect(lambda f=finding: self.finding_asked.emit(f))
+            self._column.addWidget(line)
+            self.lines.append(line)
+        if check.not_run is not None:
+            reason = f"{check.not_run.reason}; record {check.not_run.needs}"
+            self._add(escape(f"{reason[:1].upper()}{reason[1:]}."), dim=True)
+        elif check.state == "found":
+            self._add(f"<b>What to do.</b> {escape(check.do)}", dim=True)
+        self._column.addSpacing(8)
+
+    def _add(self, html: str, *, dim: bool = False) -> None:
+        label = QLabel(html)
+        label.setTextFormat(Qt.TextFormat.RichText)
+        label.setWordWrap(True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        if dim:
+            label.setObjectName("dim")
+        self._column.addWidget(label)
+        self.told += html + "\n"
