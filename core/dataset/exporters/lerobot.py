@@ -284,6 +284,8 @@ class _Writer:
             self.waits += stop - start
             if stop < episode.length:
                 self._flush()
+                # Arrow keeps what it has freed; a long episode would add that up.
+                pa.default_memory_pool().release_unused()
             tick(stop - start)
         if self.waits >= FEWEST_ROWS:
             self._flush()

@@ -25,7 +25,7 @@ READING = "reading"
 ERRORS = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, MemoryError)
 MAX_GROUP = 1 << 30  # bytes of one column of a row group
 MAX_ROWS = 1 << 40
-CACHE = 6 << 20
+CACHE = 2 << 20
 BLOCK_ROWS = 1 << 14
 REMEDY = "copy or export it again"
 _WORDS = {"float": "float32", "double": "float64", "halffloat": "float16"}
@@ -186,6 +186,8 @@ class Parquet:
             values = to_numpy(self.table(block, column))
         except ERRORS as error:
             raise self.error(error, column) from None
+        if len(values) > BLOCK_ROWS:  # else Arrow keeps what it has freed
+            pa.default_memory_pool().release_unused()
         self._cache[key] = values
         self._cached += values.nbytes
         while self._cached > CACHE and len(self._cache) > 1:
