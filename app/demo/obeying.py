@@ -112,8 +112,10 @@ class Obeying:
             "paced_hz": paced,
             "achieved_hz": None if achieved is None else round(achieved, 2),
             "rounds": run.rounds,
+            "at_s": time.monotonic(),
         }
-        if state != self._told:
+        still = ("paused", "speed", "rounds")
+        if any(state[name] != self._told.get(name) for name in still):
             self._told = state
             self._session.tell(**state)
 

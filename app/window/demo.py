@@ -58,7 +58,8 @@ class Demo(QObject):
         except IsoscopeError as error:
             self.window.session.say("error", str(error))
             return
-        self._starting.append(process)
+        running = [one for one in self._starting if one.running]
+        self._starting = [*running, process]
 
         def join() -> Source:
             from isoscope.core.live.discovery import find

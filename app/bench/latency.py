@@ -1,0 +1,93 @@
+"""How late the GUI thread comes to what is posted to it, the painting of GL apart."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PySide6.QtCore import QObject, Qt, Signal
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+EVERY_S = 0.004
+
+
+class Latency(QObject):
+    """Posts from a thread of its own, and notes when it was heard.
+
+    Attributes
+    ----------
+    taken
+        [n] of (posted, heard), [s].
+    """
+
+    posted = Signal(float)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken: list[tuple[float, float]] = []
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.posted.connect(self._heard, Qt.ConnectionType.QueuedConnection)
+
+    def begin(self) -> None:
+        """Begin anew."""
+        self.taken = []
+        self._over.clear()
+        self._thread = threading.Thread(target=self._post, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop posting."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _post(self) -> None:
+        while not self._over.wait(EVERY_S):
+            self.posted.emit(time.perf_counter())
+
+    def _heard(self, at: float) -> None:
+        self.taken.append((at, time.perf_counter()))
+
+    def p999_s(self, painting: list[tuple[float, float]]) -> float:
+        """The 99.9th percentile, without what lay in these stretches, [s]."""
+        late = [
+            heard - at - sum(_overlap(at, heard, one) for one in painting)
+            for at, heard in self.taken
+        ]
+        return float(np.percentile(late, 99.9)) if late else float("nan")
+
+
+class Painting:
+    """Notes when a widget paints by GL.
+
+    Parameters
+    ----------
+    widget
+        A `QOpenGLWidget`; its class gets another `paintGL`.
+    """
+
+    def __init__(self, widget: QWidget) -> None:
+        self.spent: list[tuple[float, float]] = []
+        kind: Any = type(widget)
+        self._kind, self._original = kind, kind.paintGL
+        spent, original = self.spent, kind.paintGL
+
+        def paint(painted: Any) -> None:
+            begun = time.perf_counter()
+            original(painted)
+            spent.append((begun, time.perf_counter()))
+
+        kind.paintGL = paint
+
+    def remove(self) -> None:
+        """Note nothing more."""
+        self._kind.paintGL = self._original
+
+
+def _overlap(begin: float, end: float, other: tuple[float, float]) -> float:
+    return max(0.0, min(end, other[1]) - max(begin, other[0]))
