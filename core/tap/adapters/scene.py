@@ -156,7 +156,7 @@ def task_identity(task: Task, lanes: LaneGroup) -> r.Identity:
         substeps=timing.substeps,
         shared_scenes=lanes.shared,
         solver_statuses=STATUSES,
-        extra={"task": task.name},
+        extra={"task": task.name, "device": str(getattr(scene, "device", "cpu"))},
     )
 
 

@@ -276,7 +276,7 @@ class SceneWatch:
                     "precision": self._scene.precision,
                 },
                 covers=COVERS,
-                header={"worlds": self._scene.worlds},
+                header=self._header(),
             )
         )
         if own is not None and number >= 0:
@@ -284,6 +284,13 @@ class SceneWatch:
                 self._handles.clear()
             self._handles[own] = number
         return number
+
+    def _header(self) -> dict[str, int]:
+        """How many worlds it is of, and which environment is in the first."""
+        told = {"worlds": self._scene.worlds}
+        if self._scene.worlds > 1 and self.numbers:
+            told["first_env"] = int(min(min(n) for n in self.numbers.values()))
+        return told
 
     # -- what happens to it ------------------------------------------------------------
 

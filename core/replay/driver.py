@@ -1,0 +1,321 @@
+"""Steps a recorded scene again: snapshots, then the recorded inputs, step by step.
+
+The state is *known* from a snapshot on, until an episode begins whose start the
+recording only has as the next snapshot. What happened between steps happens again in
+its order: a restore goes back to what was captured here at the same place, so a missed
+restore is missed again. An environment *alone* has its own steps, restores and changes
+of the configuration only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoscope.core.errors import CancelledError, one_line
+from isoscope.core.recording.labelled.records import DIGEST_BYTES
+from isoscope.core.recording.model import StepKind
+from isoscope.core.replay.scene_engine import same_value
+from isoscope.core.replay.windows import Blocks, TrackRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from isoscope.core.recording.labelled import records as r
+    from isoscope.core.recording.tracks import Array
+    from isoscope.core.replay.engine import Engine
+    from isoscope.core.replay.stepwise import Stepwise
+    from isoscope.core.replay.tape import Tape
+
+MOST_HANDLES = 256
+TOLD_EVERY = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of a tape is stepped again.
+
+    Attributes
+    ----------
+    start
+        The row of the snapshot that it begins after; -1 is before the first.
+    compared
+        By environment, the first and last row that are compared, inclusive.
+    alone
+        The environment that is stepped alone; None steps all in recorded order.
+    pinned
+        Whether the state goes back to the recorded one at every snapshot.
+    """
+
+    start: int
+    compared: Mapping[int, tuple[int, int]]
+    alone: int | None = None
+    pinned: bool = False
+
+
+@dataclass(slots=True)
+class Driven:
+    """What became of it.
+
+    Attributes
+    ----------
+    snapshots
+        Ids that the state was restored from.
+    configuration
+        By key, the recorded and the engine's value, where they differed.
+    configured_equal, configured_other
+        Compared steps under the recorded configuration, and under another.
+    unknown
+        By environment, steps that could not be taken: their state was not known.
+    moved
+        Rows before which somebody set the state by hand, outside of a reset.
+    stopped
+        Why it ended early; empty if it didn't.
+    """
+
+    snapshots: list[int] = field(default_factory=list)
+    configuration: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    configured_equal: int = 0
+    configured_other: int = 0
+    unknown: dict[int, int] = field(default_factory=dict)
+    moved: list[int] = field(default_factory=list)
+    stopped: str = ""
+
+
+class Driver:
+    """Steps one tape again in one engine.
+
+    Parameters
+    ----------
+    engine
+        Made for the tape's blueprint; its state and configuration are overwritten.
+    seen
+        Takes what is compared; None only steps.
+    """
+
+    def __init__(
+        self, tape: Tape, engine: Engine, part: Part, seen: Stepwise | None
+    ) -> None:
+        self._tape, self._engine = tape, engine
+        self._part, self._seen = part, seen
+        self._labels = tape.examined.attribution.labels
+        self._known = np.zeros(tape.worlds, np.bool_)
+        self._handles: dict[int, int] = {}
+        self._judged: dict[bytes, bool] = {}
+        self._digest = b""
+        self._reset_rows = self._labels.kind == StepKind.RESET
+        length = len(tape.examined.recording)
+        self._controls = [(c, TrackRows(c.track, length)) for c in tape.controls]
+        column = tape.labelled.column
+        self._told = Blocks(
+            lambda start, stop: column("native", "configuration_digest", start, stop),
+            length,
+        )
+        self.done = Driven()
+
+    def run(self, progress: Callable[[int, int], None] | None = None) -> Driven:
+        """Step to the last compared row.
+
+        Returns
+        -------
+        Driven
+            Also where the engine died on the way, with the reason.
+
+        Raises
+        ------
+        CancelledError
+            Of `progress`.
+        """
+        part, tape = self._part, self._tape
+        last = max((stop for _, stop in part.compared.values()), default=-1)
+        rows = tape.rows[(tape.rows > part.start) & (tape.rows <= last)]
+        if part.alone is not None:
+            rows = rows[self._labels.env[rows] == part.alone]
+        try:
+            self._begin(part.start)
+            before = part.start
+            for number, group in enumerate(tape.groups(rows)):
+                if progress is not None and number % TOLD_EVERY == 0:
+                    progress(number, len(rows))
+                self._between(before + 1, int(group[0]))
+                self._step(group)
+                before = int(group[-1])
+                self._after(before)
+        except CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 an engine may die of anything
+            self.done.stopped = one_line(error) or type(error).__name__
+        finally:
+            for handle in self._handles.values():
+                self._release(handle)
+            if self._seen is not None:
+                self._seen.finish()
+        return self.done
+
+    # -- between steps -----------------------------------------------------------------
+
+    def _begin(self, start: int) -> None:
+        values: dict[str, Any] = {}
+        for at in sorted(self._tape.changes):
+            if at > start:
+                break
+            for change in self._tape.changes[at]:
+                if self._takes(change):
+                    values[change.key] = change.new
+        self._engine.configure(values)
+        self._configured()
+        self._after(start)
+
+    def _takes(self, change: r.ConfigurationChange) -> bool:
+        """Whether a change of the configuration happens here too."""
+        alone = self._part.alone
+        if alone is None or change.old is None or change.env == alone:
+            return True
+        return self._tape.own_changes(alone)
+
+    def _configured(self) -> None:
+        self._digest = self._engine.configuration_digest()
+        self._judged.clear()
+
+    def _between(self, first: int, row: int) -> None:
+        """Do what happened before rows first .. row, of which the last is stepped."""
+        tape, alone = self._tape, self._part.alone
+        for at in range(first, row + 1):
+            for change in tape.changes.get(at, ()):
+                if self._takes(change):
+                    self._engine.configure({change.key: change.new})
+                    self._configured()
+            for event in tape.events.get(at, ()):
+                if alone is None or event.env == alone:
+                    self._happened(event, at)
+
+    def _happened(self, event: r.SceneEvent, row: int) -> None:
+        handle = (event.detail or {}).get("handle")
+        if event.kind == "set_state":
+            if not self._reset_rows[row : row + 1].any():
+                self.done.moved.append(row)
+        elif event.kind == "capture" and handle is not None:
+            if self._known.all():
+                self._keep(handle)
+        elif event.kind == "restore" and handle is not None and event.ok != 0:
+            self._restore(handle, event.snapshot)
+
+    def _keep(self, handle: int) -> None:
+        if len(self._handles) >= MOST_HANDLES:
+            self._release(self._handles.pop(next(iter(self._handles))))
+        self._handles[handle] = self._engine.capture()
+
+    def _restore(self, handle: int, snapshot: int) -> None:
+        if self._tape.worlds > 1:
+            return  # of a batch, some worlds: those whose reset comes next
+        if handle in self._handles:
+            self._engine.restore(self._handles[handle])
+            self._known[:] = True
+            return
+        data = None if snapshot < 0 else self._tape.labelled.snapshot_data(snapshot)
+        self._known[:] = data is not None
+        if data is not None:
+            self._engine.restore_bytes(data)
+            self.done.snapshots.append(snapshot)
+
+    def _release(self, handle: int) -> None:
+        try:
+            self._engine.release(handle)
+        except Exception:  # noqa: BLE001 of an engine that is dead
+            return
+
+    # -- a step ------------------------------------------------------------------------
+
+    def _step(self, group: Array) -> None:
+        tape, labels = self._tape, self._labels
+        envs = labels.env[group]
+        worlds = np.array([tape.world(int(env)) for env in envs], np.int64)
+        begins = self._reset_rows[group]
+        self._known[worlds[begins]] = False
+        takes = self._known[worlds]
+        for env in envs[~takes & ~begins].tolist():
+            if self._wanted(env, int(group[0])):
+                self.done.unknown[env] = self.done.unknown.get(env, 0) + 1
+        group, worlds, envs = group[takes], worlds[takes], envs[takes]
+        if not len(group):
+            return
+        row = int(group[0])
+        for control, recorded in self._controls:
+            values, valid = recorded.rows(group)
+            if valid.any():
+                self._engine.apply(
+                    control.actor, control.name, values[valid], worlds[valid]
+                )
+        h_s = float(tape.examined.recording.steps.h_s[row])
+        self._engine.step(h_s, worlds)
+        self._compare(group, worlds, envs)
+
+    def _wanted(self, env: int, row: int) -> bool:
+        first, last = self._part.compared.get(env, (0, -1))
+        return first <= row <= last
+
+    def _compare(self, group: Array, worlds: Array, envs: Array) -> None:
+        seen = self._seen
+        wanted = [
+            self._wanted(int(env), int(at)) for env, at in zip(envs, group, strict=True)
+        ]
+        if seen is None or not any(wanted):
+            return
+        read = [self._engine.read(f.actor, f.name, worlds) for f in seen.fields]
+        for k in np.flatnonzero(wanted).tolist():
+            row = int(group[k])
+            self._judge_configuration(row)
+            seen.add(int(envs[k]), row, [values[k] for values in read])
+
+    def _judge_configuration(self, row: int) -> None:
+        """Compare what is configured here with what was, once a configuration."""
+        told = self._told.rows(np.array([row]))[0].tobytes()
+        equal = self._judged.get(told)
+        if equal is None:
+            equal = told == self._digest
+            self._judged[told] = equal
+            if not equal:
+                recorded = self._tape.configuration(row)
+                here = self._engine.configuration()
+                for key in recorded.keys() | here.keys():
+                    one, two = recorded.get(key), here.get(key)
+                    if not same_value(one, two):
+                        self.done.configuration.setdefault(key, (one, two))
+        if equal:
+            self.done.configured_equal += 1
+        else:
+            self.done.configured_other += 1
+
+    # -- snapshots ---------------------------------------------------------------------
+
+    def _after(self, row: int) -> None:
+        """Take up the state of a snapshot, or compare with it."""
+        for snapshot in self._tape.snapshots.get(row, ()):
+            if self._part.alone is not None and snapshot.env not in (
+                self._part.alone,
+                -1,
+            ):
+                continue
+            known = bool(self._known.all())
+            if known and self._seen is not None:
+                self._compare_state(snapshot, row)
+            if known and not self._part.pinned:
+                continue
+            data = self._tape.labelled.snapshot_data(snapshot.id)
+            if data is None:
+                continue
+            lost = None if self._part.pinned else np.flatnonzero(~self._known).tolist()
+            self._engine.restore_bytes(data, lost)
+            self._known[:] = True
+            self.done.snapshots.append(snapshot.id)
+
+    def _compare_state(self, snapshot: r.Snapshot, row: int) -> None:
+        assert self._seen is not None
+        env = snapshot.env if snapshot.env >= 0 else int(self._labels.env[row])
+        if not snapshot.digest or not self._wanted(env, row):
+            return
+        here = hashlib.blake2b(self._engine.state_bytes(), digest_size=DIGEST_BYTES)
+        self._seen.state(env, row, equal=here.digest() == snapshot.digest)
