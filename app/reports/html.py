@@ -6,10 +6,9 @@ import re
 import shlex
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from isoscope.app.reports.report import versions
-from isoscope.app.reports.style import style_sheet
+from isoscope.app.reports.page import Row, page, table
 from isoscope.app.reports.svg import legend, svg
 from isoscope.core.isolation.words import place_text
 from isoscope.core.summary import counted
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 LISTED_AT_MOST = 200  # findings of one file that are shown; the rest is counted
 RANGES_AT_MOST = 12
 NUMBERS_AT_MOST = 24
-Row: TypeAlias = tuple[str, ...]
 
 
 def html_report(reports: list[FileReport], unread: dict[str, str]) -> str:
@@ -35,13 +33,7 @@ def html_report(reports: list[FileReport], unread: dict[str, str]) -> str:
         body.append(_contents(reports, unread))
     body += [_file(report, number) for number, report in enumerate(reports)]
     body += [_unread(path, why) for path, why in unread.items()]
-    body.append(_footer())
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style_sheet()}</style>\n</head>\n"
-        f"<body>\n<main>\n{chr(10).join(body)}\n</main>\n</body>\n</html>\n"
-    )
+    return page(title, body)
 
 
 def _contents(reports: list[FileReport], unread: dict[str, str]) -> str:
@@ -86,7 +78,7 @@ def _file(report: FileReport, number: int) -> str:
     if audit.not_run:
         parts.append("<h3>What could not be checked, and what to record</h3>")
         rows: list[Row] = [(n.id, n.reason, n.needs) for n in audit.not_run]
-        parts.append(_table(("check", "why not", "needs"), rows))
+        parts.append(table(("check", "why not", "needs"), rows))
     parts += [_checks(audit), _reproduce(report), "</section>"]
     return "\n".join(parts)
 
@@ -119,9 +111,7 @@ def _finding(finding: Finding, plot: Plot | None) -> str:
     parts.append(f'<p class="remedy"><b>What to do:</b> {escape(finding.remedy)}</p>')
     rows = _evidence(finding)
     if rows:
-        parts.append(
-            f"<details><summary>Evidence</summary>{_table((), rows)}</details>"
-        )
+        parts.append(f"<details><summary>Evidence</summary>{table((), rows)}</details>")
     parts.append("</article>")
     return "".join(parts)
 
@@ -169,19 +159,6 @@ def _value(value: object) -> str:
     return f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
-def _table(head: Row, rows: list[Row]) -> str:
-    parts = ["<table>"]
-    if head:
-        cells = "".join(f"<th>{escape(name)}</th>" for name in head)
-        parts.append(f"<thead><tr>{cells}</tr></thead>")
-    parts.append("<tbody>")
-    for row in rows:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row)
-        parts.append(f"<tr>{cells}</tr>")
-    parts.append("</tbody></table>")
-    return "".join(parts)
-
-
 def _checks(audit: Audit) -> str:
     from isoscope.core.isolation.registry import all_checks
 
@@ -196,8 +173,8 @@ def _checks(audit: Audit) -> str:
     ]
     ran = sum(check.ran for check in audit.checks)
     summary = f"Checks: {ran} of {len(audit.checks)} ran"
-    table = _table(("check", "found", "looks for"), rows)
-    return f"<details><summary>{summary}</summary>{table}</details>"
+    listed = table(("check", "found", "looks for"), rows)
+    return f"<details><summary>{summary}</summary>{listed}</details>"
 
 
 def _reproduce(report: FileReport) -> str:
@@ -209,7 +186,7 @@ def _reproduce(report: FileReport) -> str:
         "<h3>How to reproduce</h3>"
         f"<p><code>{escape(shlex.join(command))}</code></p>"
         f"<details><summary>The file, and whose its steps were</summary>"
-        f"{_table((), rows)}</details>"
+        f"{table((), rows)}</details>"
     )
 
 
@@ -219,8 +196,3 @@ def _unread(path: str, why: str) -> str:
         f"<h2>{escape(Path(path).name)} could not be read.</h2>"
         f"<p>{escape(why)}</p></header></section>"
     )
-
-
-def _footer() -> str:
-    made = ", ".join(f"{name} {value}" for name, value in versions())
-    return f"<footer><p>Made with {escape(made)}.</p></footer>"

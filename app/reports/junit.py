@@ -38,11 +38,11 @@ def junit_report(
     for report in reports:
         _suite(root, report, failing)
     for path, why in unread.items():
-        suite = _element(root, "testsuite", name=path)
-        case = _element(suite, "testcase", classname=path, name="read")
-        _element(case, "error", message=why, type="unreadable").text = _clean(why)
-        _count(suite)
-    _total(root)
+        suite = add(root, "testsuite", name=path)
+        case = add(suite, "testcase", classname=path, name="read")
+        add(case, "error", message=why, type="unreadable").text = clean(why)
+        count(suite)
+    total(root)
     ElementTree.indent(root)
     content: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
     return content + b"\n"
@@ -52,52 +52,55 @@ def _suite(
     root: ElementTree.Element, report: FileReport, failing: tuple[str, ...]
 ) -> None:
     audit = report.audit
-    suite = _element(root, "testsuite", name=report.file)
+    suite = add(root, "testsuite", name=report.file)
     why = {one.id: one for one in audit.not_run}
     for check in audit.checks:
-        case = _element(suite, "testcase", classname=report.file, name=check.id)
+        case = add(suite, "testcase", classname=report.file, name=check.id)
         if not check.ran:
             one = why.get(check.id)
             said = (
                 "could not run" if one is None else f"{one.reason}; needs {one.needs}"
             )
-            _element(case, "skipped", message=said)
+            add(case, "skipped", message=said)
             continue
         own = [f for f in audit.findings if f.id == check.id]
         bad = [f for f in own if f.severity in failing]
         rest = [f for f in own if f.severity not in failing]
         if bad:
             more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-            failure = _element(
+            failure = add(
                 case, "failure", message=f"{bad[0].message}{more}", type=bad[0].severity
             )
             failure.text = _text(bad)
         if rest:
-            _element(case, "system-out").text = _text(rest)
-    _element(suite, "system-out").text = _clean(report.sentence)
-    _count(suite)
+            add(case, "system-out").text = _text(rest)
+    add(suite, "system-out").text = clean(report.sentence)
+    count(suite)
 
 
 def _text(findings: list[Finding]) -> str:
-    return _clean(
+    return clean(
         "\n\n".join(
             f"{f.severity}: {f.message}\nWhat to do: {f.remedy}" for f in findings
         )
     )
 
 
-def _element(
+def add(
     parent: ElementTree.Element, tag: str, **attributes: str
 ) -> ElementTree.Element:
-    clean = {name: _clean(value) for name, value in attributes.items()}
-    return ElementTree.SubElement(parent, tag, clean)
+    """Add an element; attributes are cleaned."""
+    given = {name: clean(value) for name, value in attributes.items()}
+    return ElementTree.SubElement(parent, tag, given)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
+    """Text without what XML can't hold."""
     return _NOT_XML.sub("\ufffd", text)
 
 
-def _count(suite: ElementTree.Element) -> None:
+def count(suite: ElementTree.Element) -> None:
+    """Set a suite's counts from its cases."""
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for tag, name in (
@@ -108,7 +111,8 @@ def _count(suite: ElementTree.Element) -> None:
         suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
 
 
-def _total(root: ElementTree.Element) -> None:
+def total(root: ElementTree.Element) -> None:
+    """Set the counts of all suites together."""
     for name in ("tests", "failures", "errors", "skipped"):
-        total = sum(int(suite.get(name, "0")) for suite in root.findall("testsuite"))
-        root.set(name, str(total))
+        found = sum(int(suite.get(name, "0")) for suite in root.findall("testsuite"))
+        root.set(name, str(found))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # after it, or made: from how the episode ended, or the time since it began.
 Take = Literal["rows", "before", "after", "done", "terminated", "truncated", "time"]
 WINDOW_BYTES = 1 << 22
+BY_ROLE = "\0"  # a target: whatever the format calls it
 WIDEST = 8
 _PREFIXES: dict[str, tuple[str, ...]] = {
     "observation": ("observations", "observation", "obs", "curr_obs", "policy"),
@@ -50,7 +51,7 @@ class FieldMap:
     source
         Its name there.
     target
-        Its name in the format; empty to leave it out.
+        Its name in the format; empty to leave it out, `BY_ROLE` to let the format say.
     units
         Units where the source has none: one for all components, or one each.
     dtype
@@ -281,12 +282,12 @@ def columns_of(
     out: list[Column] = []
     taken: dict[str, str] = {}
     for feature in episodes.features:
-        one = chosen.get(feature.name, FieldMap(feature.name, "\0"))
+        one = chosen.get(feature.name, FieldMap(feature.name, BY_ROLE))
         if not one.target:
             left_out.append(f"{feature.name}: as it was asked for")
             continue
         target = one.target
-        if target == "\0":
+        if target == BY_ROLE:
             same = episodes.format == format
             target = feature.name if same else name(feature)
         _check_name(target, feature.name)
