@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
+from vispy import gloo
 
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QWidget
+from isoscope.widgets.scene.view import SceneView
 
 EVERY_S = 0.004
 
@@ -63,30 +63,28 @@ class Latency(QObject):
 
 
 class Painting:
-    """Notes when a widget paints by GL.
+    """Notes when the scene is painted by GL; made before the window is.
 
-    Parameters
-    ----------
-    widget
-        A `QOpenGLWidget`; its class gets another `paintGL`.
+    What the driver puts off is waited for, so that it counts as painting, too.
     """
 
-    def __init__(self, widget: QWidget) -> None:
+    def __init__(self) -> None:
         self.spent: list[tuple[float, float]] = []
-        kind: Any = type(widget)
-        self._kind, self._original = kind, kind.paintGL
-        spent, original = self.spent, kind.paintGL
+        self._kind: Any = SceneView
+        self._original = self._kind._draw
+        spent, original = self.spent, self._original
 
-        def paint(painted: Any) -> None:
+        def draw(view: SceneView, *size: Any) -> None:
             begun = time.perf_counter()
-            original(painted)
+            original(view, *size)
+            gloo.finish()
             spent.append((begun, time.perf_counter()))
 
-        kind.paintGL = paint
+        self._kind._draw = draw
 
     def remove(self) -> None:
         """Note nothing more."""
-        self._kind.paintGL = self._original
+        self._kind._draw = self._original
 
 
 def _overlap(begin: float, end: float, other: tuple[float, float]) -> float:

@@ -114,6 +114,17 @@ def export_(as_json: AsJson = False) -> int:
         return _report("export", run(), as_json)
 
 
+@cli.command()
+def live(as_json: AsJson = False) -> int:
+    """Watch a demo: its pace against headless, the window against an idle one."""
+    with needs("simulating"):
+        import torch  # noqa: F401
+    with needs("the window"):
+        from isoscope.app.bench.live_bench import run
+
+        return _report("live", run(), as_json)
+
+
 @contextmanager
 def _unpacked(file: Path | None) -> Iterator[Path]:
     from isoscope.app.bench.sample import unpacked
