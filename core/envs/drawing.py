@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from isoscope.core.envs.arrays import choose, like
@@ -25,11 +27,19 @@ if TYPE_CHECKING:
     from isoscope.core.scene import Array, Worlds
 
 
+log = logging.getLogger(__name__)
+
+
 class EpisodeDraws:
     """The draws of one lane group.
 
+    What is clipped so that values pile up at a bound is logged, once a process.
+
     Attributes
     ----------
+    piled_up
+        Draws whose distribution is clipped: the probability of being at the lower and
+        at the upper bound because of that.
     values
         What was drawn, by name: [W]. Replaced as a whole when something is drawn.
     """
@@ -58,6 +68,12 @@ class EpisodeDraws:
                 f"randomising parameters: {', '.join(sorted(both))} are names of the "
                 "task's own draws"
             )
+        shares = {name: d.piled_up() for name, d in task.draws.items()}
+        self.piled_up = plan.piled_up() | {
+            name: share for name, share in shares.items() if max(share) > 0.0
+        }
+        for name, share in self.piled_up.items():
+            tell_piled_up(name, *share)
         self.values: dict[str, Array] = {}
         self._pools: dict[str, Pool] = {}
         drawn: dict[str, tuple[AnyDistribution, ...]] = {
@@ -137,6 +153,18 @@ class EpisodeDraws:
         for name, value in self._configured.items():
             self._scene.configure(name, value, worlds)
             self._handle.tell("configure", self._env, entry=name)
+
+
+@cache
+def tell_piled_up(name: str, low: float, high: float) -> None:
+    """Log once how likely a clipped draw is at its lower and its upper bound."""
+    log.warning(
+        "drawing %s: %.3g %% of the values are its lower bound and %.3g %% its upper, "
+        "since it is clipped; a truncated_normal piles up nothing",
+        name,
+        100 * low,
+        100 * high,
+    )
 
 
 def _drawer(distributions: tuple[AnyDistribution, ...]) -> Any:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from isoscope.core.scene import Scene
 
+    Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+
 Operation: TypeAlias = Literal["set", "scale", "add", "stretch"]
 POSITIVE = ("mass",)
 NOT_NEGATIVE = ("friction", "damping", "armature")
@@ -125,9 +127,10 @@ class PersistentParameters:
             self._shapes[entry] = values.shape
             flat = values.reshape(-1, 6) if entry == "inertia" else values.reshape(-1)
             self._nominal[entry] = scene.to_device(flat.copy(), "nominal parameters")
+            least = most = flat.astype(np.float64)
             for draw in plan.draws:
                 if draw.entry == entry:
-                    _refuse_bad(draw, flat)
+                    least, most = _refuse_bad(draw, least, most)
         self._masks = [self._mask(draw) for draw in plan.draws]
 
     def _mask(self, draw: PersistentDraw) -> Any:
@@ -178,49 +181,79 @@ def _inertia(draw: PersistentDraw, value: Any, number: Any, mask: Any, xp: Any) 
     return xp.where(mask[:, None], changed, value)
 
 
-def _refuse_bad(draw: PersistentDraw, nominal: np.ndarray[Any, Any]) -> None:
+def _refuse_bad(
+    draw: PersistentDraw, least: Numbers, most: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Refuse a draw by what could come out of it, after those before it.
+
+    Parameters
+    ----------
+    least, most
+        What the entry's numbers can be before it, [n]; of an inertia, whose factors
+        are looked at alone, the model's own, [n, 6].
+
+    Returns
+    -------
+    tuple
+        What they can be after it.
+    """
     doing = f"randomising parameter {draw.name}"
-    n = nominal.shape[0]
+    n = least.shape[0]
     index = draw.index if draw.index is not None else tuple(range(n))
     if not index or min(index) < 0 or max(index) >= n:
         raise UsageError(f"{doing}: {draw.entry} has indices 0 to {n - 1}, not {index}")
-    low, high = draw.distribution.bounds()
-    chosen = nominal[list(index)].astype(np.float64)
-    if draw.entry == "mass" and draw.operation == "scale":
-        # links without mass, which only join joints, stay without
-        chosen = chosen[chosen > 0.0] if (chosen > 0.0).any() else chosen
     if draw.entry == "inertia":
-        if draw.operation not in ("scale", "stretch"):
-            raise UsageError(
-                f"{doing}: an inertia can be scaled or stretched; to {draw.operation} "
-                "its numbers would give tensors that no body has"
-            )
-        if (draw.operation == "stretch") != (draw.axis is not None):
-            raise UsageError(f"{doing}: stretch goes along an axis, x, y or z")
-        if not low > 0.0:
-            raise UsageError(
-                f"{doing}: a factor of {low} can be drawn; an inertia needs factors "
-                "above 0: bound the distribution"
-            )
-        if not is_valid(chosen).all():
-            raise UsageError(f"{doing}: the model's own inertia is no body's")
-        return
+        _refuse_bad_inertia(draw, doing, least[list(index)])
+        return least, most
     if draw.operation == "stretch":
         raise UsageError(f"{doing}: only an inertia can be stretched")
-    least = {
-        "set": np.full_like(chosen, low),
-        "scale": np.minimum(chosen * low, chosen * high)
-        if np.isfinite([low, high]).all()
-        else np.full_like(chosen, -np.inf),
-        "add": chosen + low,
-    }[draw.operation]
-    if draw.entry in POSITIVE and not (least > 0.0).all():
+    low, high = draw.distribution.bounds()
+    chosen = np.array(index)
+    if draw.entry == "mass" and draw.operation == "scale" and (most > 0.0).any():
+        # links without mass, which only join joints, stay without
+        with_mass = chosen[most[chosen] > 0.0]
+        chosen = with_mass if len(with_mass) else chosen
+    least, most = least.copy(), most.copy()
+    if draw.operation == "set":
+        least[chosen], most[chosen] = low, high
+    elif draw.operation == "add":
+        least[chosen] += low
+        most[chosen] += high
+    elif np.isfinite([low, high]).all():
+        ends = np.stack(
+            [end[chosen] * by for end in (least, most) for by in (low, high)]
+        )
+        least[chosen], most[chosen] = ends.min(0), ends.max(0)
+    else:
+        least[chosen], most[chosen] = -np.inf, np.inf
+    lowest = least[chosen].min()
+    if draw.entry in POSITIVE and not lowest > 0.0:
         raise UsageError(
-            f"{doing}: a {draw.entry} of {least.min():g} could come out; it must stay "
+            f"{doing}: a {draw.entry} of {lowest:g} could come out; it must stay "
             "above 0: bound the distribution"
         )
-    if draw.entry in NOT_NEGATIVE and not (least >= 0.0).all():
+    if draw.entry in NOT_NEGATIVE and not lowest >= 0.0:
         raise UsageError(
-            f"{doing}: {draw.entry} of {least.min():g} could come out; it must not be "
+            f"{doing}: {draw.entry} of {lowest:g} could come out; it must not be "
             "negative: bound the distribution"
         )
+    return least, most
+
+
+def _refuse_bad_inertia(draw: PersistentDraw, doing: str, nominal: Numbers) -> None:
+    """Refuse factors that make a tensor [links, 6] that no body has."""
+    if draw.operation not in ("scale", "stretch"):
+        raise UsageError(
+            f"{doing}: an inertia can be scaled or stretched; to {draw.operation} "
+            "its numbers would give tensors that no body has"
+        )
+    if (draw.operation == "stretch") != (draw.axis is not None):
+        raise UsageError(f"{doing}: stretch goes along an axis, x, y or z")
+    low = draw.distribution.bounds()[0]
+    if not low > 0.0:
+        raise UsageError(
+            f"{doing}: a factor of {low} can be drawn; an inertia needs factors "
+            "above 0: bound the distribution"
+        )
+    if not is_valid(nominal).all():
+        raise UsageError(f"{doing}: the model's own inertia is no body's")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isoscope.core.envs.drawing import tell_piled_up
 from isoscope.core.envs.randomisation.distributions import (
     Constant,
     LogUniform,
@@ -97,6 +98,20 @@ def test_what_could_come_out_impossible_is_refused(
         parameters(bad)
 
 
+def test_draws_of_one_entry_are_looked_at_together() -> None:
+    """Each alone leaves 0.4 kg of 1 kg; one after the other would leave -0.2 kg."""
+    lighter = Uniform(unit="kg", low=-0.6, high=0.0)
+    two = [
+        PersistentDraw(name=name, entry="mass", distribution=lighter, operation="add")
+        for name in "ab"
+    ]
+    parameters(two[0])
+    with pytest.raises(UsageError, match=r"parameter b: a mass of -0\.2 could come"):
+        parameters(*two)
+    fixed = draw("mass", Constant(unit="kg", value=2.0), operation="set")
+    parameters(two[0], fixed, two[1])
+
+
 def test_names_are_unique() -> None:
     with pytest.raises(UsageError, match="twice"):
         parameters(draw("mass", FACTOR), draw("damping", FACTOR))
@@ -111,6 +126,20 @@ def test_piled_up_mass_is_reported_by_draw() -> None:
         )
     )
     assert plan.piled_up() == {"x": clipped.piled_up()}
+
+
+def test_piled_up_mass_is_told_once_for_all_environments(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clipped = Normal(unit="1", mean=1.0, std=0.5, clip=(0.5, 9.0))
+    plan = PersistentPlan(draws=(draw("mass", clipped),), in_shared_scenes="reapply")
+    tell_piled_up.cache_clear()
+    made = [env(env_id=i, persistent=plan) for i in range(2)]
+    assert made[1].lanes.draws.piled_up == plan.piled_up()
+    assert [r.getMessage() for r in caplog.records] == [
+        "drawing x: 15.9 % of the values are its lower bound and 0 % its "
+        "upper, since it is clipped; a truncated_normal piles up nothing"
+    ]
 
 
 def test_values_are_stored_and_are_what_the_scene_has() -> None:
