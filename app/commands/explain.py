@@ -115,5 +115,5 @@ def _of_check(check: "ExplainedCheck", *, brief: bool) -> list[str]:
         lines.append("  Found here: nothing")
     elif check.state == "not_run" and check.not_run is not None:
         lines.append(f"  Could not run here: {check.not_run.reason}")
-        lines.append(f"    record {check.not_run.needs}")
+        lines.append(f"    it needs {check.not_run.needs}")
     return [*lines, ""]

@@ -30,7 +30,7 @@ def control_clock(window: LabelledContext) -> Iterator[Finding]:
     took_s = durations(steps)
     with np.errstate(invalid="ignore"):
         off = np.abs(took_s - 1 / hz) > RELATIVE / hz
-    off &= np.isfinite(took_s) & (steps.table.valid == 1)
+    off &= np.isfinite(took_s) & (steps.table.valid == 1) & steps.acts
     for rows in steps.by_env(np.flatnonzero(off)):
         t = int(rows[0])
         yield about(

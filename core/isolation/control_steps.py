@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 OVERLAP = 65536  # rows before a window that are looked at again, at most
 NEEDS_STORED = (
-    "what the consumer stored, by `StoredRecorder` (docs/checks.md), beside what the "
+    "what the consumer stored, by StoredRecorder (docs/checks.md), beside what the "
     "environments told"
 )
 

@@ -38,7 +38,7 @@ class FindingLine(QFrame):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAccessibleName(f"Go to: {finding.headline}")
         said = finding.headline or finding.message
-        text = QLabel(f"{SHAPES[finding.severity]} {said}")
+        text = QLabel(f"{SHAPES[finding.severity]} {said} →")
         text.setWordWrap(True)
         line = QVBoxLayout(self)
         line.setContentsMargins(10, 5, 10, 5)
@@ -97,7 +97,7 @@ class Results(QWidget):
             self._column.addWidget(line)
             self.lines.append(line)
         if check.not_run is not None:
-            reason = f"{check.not_run.reason}; record {check.not_run.needs}"
+            reason = f"{check.not_run.reason}; it needs {check.not_run.needs}"
             self._add(escape(f"{reason[:1].upper()}{reason[1:]}."), dim=True)
         elif check.state == "found":
             self._add(f"<b>What to do.</b> {escape(check.do)}", dim=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ID = "frame-restamped"
 SEVERITY: Severity = "warning"
 ABOUT = "sensor frames that come again under a new stamp, or whose stamp stands still"
-NEEDS = "sensor frames with their count and times, by `tap.stream`"
+NEEDS = "sensor frames with their count and times, by tap.stream"
 OFTEN = 0.2  # of a stream's frames alike: then the sensor just sees nothing move
 AT_LEAST = 4  # frames of a stream, to say what is usual
 REMEDY = (

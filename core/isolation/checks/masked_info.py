@@ -43,11 +43,11 @@ def look(steps: ControlSteps) -> Iterator[Finding]:
         group, _, key = name.partition("/")
         if group not in GROUPS:
             continue
-        told = steps.group(group).get(key)
-        if told is None:
-            continue
-        wrong = np.flatnonzero(kept.there & ~told.there)
-        for rows in steps.by_episode(wrong):
+        if key not in steps.window.fields(group):
+            continue  # something of the consumer's own
+        told = steps.group(group).get(key)  # none where no row has it
+        absent = kept.there if told is None else kept.there & ~told.there
+        for rows in steps.by_episode(np.flatnonzero(absent)):
             yield _finding(steps, name, key, kept.values, rows)
 
 

@@ -29,7 +29,7 @@ ABOUT = "a controller's target or a joint's pose stored as the action"
 NEEDS = f"{NEEDS_STORED}: its actions; and native targetPose and pose"
 # Of some rows: values [n, width], and where they are there [n].
 Take: TypeAlias = "Callable[[Array], tuple[Array, Array]]"
-FIELDS = ("targetPose", "pose", "translation")
+FIELDS = ("targetPose", "pose", "translation", "translationCom")
 REMEDY = (
     "targetPose is what a controller follows: delayed, scaled, or held where the "
     "policy did something else. Store the action that was given to env.step."
