@@ -103,6 +103,8 @@ class Driver:
         self._part, self._seen = part, seen
         self._labels = tape.examined.attribution.labels
         self._known = np.zeros(tape.worlds, np.bool_)
+        mine = tape.envs if part.alone is None else [part.alone]
+        self._mine = np.array([tape.world(env) for env in mine], np.int64)
         self._handles: dict[int, int] = {}
         self._judged: dict[bytes, bool] = {}
         self._digest = b""
@@ -184,6 +186,8 @@ class Driver:
         """Do what happened before rows first .. row, of which the last is stepped."""
         tape, alone = self._tape, self._part.alone
         for at in range(first, row + 1):
+            if at > first:
+                self._after(at - 1)  # of a batch, that another's row is the last of
             for change in tape.changes.get(at, ()):
                 if self._takes(change):
                     self._engine.configure({change.key: change.new})
@@ -299,7 +303,7 @@ class Driver:
                 -1,
             ):
                 continue
-            known = bool(self._known.all())
+            known = bool(self._known[self._mine].all())
             if known and self._seen is not None:
                 self._compare_state(snapshot, row)
             if known and not self._part.pinned:
@@ -314,6 +318,8 @@ class Driver:
 
     def _compare_state(self, snapshot: r.Snapshot, row: int) -> None:
         assert self._seen is not None
+        if len(self._mine) < self._tape.worlds:
+            return  # what the others do is not done here
         env = snapshot.env if snapshot.env >= 0 else int(self._labels.env[row])
         if not snapshot.digest or not self._wanted(env, row):
             return

@@ -109,7 +109,7 @@ class Controls:
             self._last.pop((name, actor), None)
             return
         if worlds is None:
-            self._last[name, actor] = given + 0
+            self._last[name, actor] = given * 1  # a copy; + 0 would lose -0
         else:
             where = self._scene.xp.where
             self._last[name, actor] = where(worlds[:, None], given, known)

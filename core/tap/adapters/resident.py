@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from isoscope.core.tap.session import TapSession
 
 VISIBLE = 8
+# Of more worlds than these no snapshot is taken at every single reset.
+MOST_AT_RESETS = 256
 
 
 class ResidentAdapter:
@@ -69,6 +71,7 @@ class ResidentTap:
         self._seeds: list[int | None] = []
         self._begun = False
         self._resetting = False
+        self._rounds = 0
 
     # -- around the methods ------------------------------------------------------------
 
@@ -147,6 +150,10 @@ class ResidentTap:
             named["info", f"reason/{name}"] = host(mask)
         self._write(rows, which, groups, named)
         self._spans_end()
+        self._rounds += 1
+        every = self.session.snapshots_every
+        if every and self._rounds % every == 0:
+            self._snapshot("every")
 
     def _was_reset(self, lanes: LaneGroup, worlds: Any) -> None:
         if lanes is not self._lanes or not self.session.on:
@@ -180,9 +187,16 @@ class ResidentTap:
                 )
                 runs.of(self.session).environment(int(row["env"]), seed)
             runs.of(self.session).tell()
+            if by_user or self.count <= MOST_AT_RESETS:
+                self._snapshot("reset")
         self._spans_end()
 
     # -- helpers -----------------------------------------------------------------------
+
+    def _snapshot(self, why: str) -> None:
+        """Record the state of all worlds: they can be stepped again from it only."""
+        if self._watch is not None and self.session.snapshots_every:
+            self._watch.snapshot(why, -1, None, -1, -1)
 
     def _begin(self, env: Any, seed: Any) -> None:
         self._seeds = [] if seed is None else list(env._expanded(seed) or [])
