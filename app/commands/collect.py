@@ -119,6 +119,15 @@ def collect(
             "--ray", help="Run environments and policy in a Ray worker (RAY_ADDRESS)."
         ),
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record",
+            metavar="F",
+            help="Record the steps and the chunks into a file, too: *.isoscope.h5.",
+            show_default=False,
+        ),
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier run's shards.")
     ] = False,
@@ -159,7 +168,12 @@ def collect(
     try:
         with console.progress("collecting") as report:
             done = run(
-                settings, out=out, overwrite=overwrite, on_ray=on_ray, progress=report
+                settings,
+                out=out,
+                overwrite=overwrite,
+                on_ray=on_ray,
+                record=record,
+                progress=report,
             )
     finally:
         torch.set_num_threads(threads)

@@ -20,6 +20,7 @@ from isoscope.app.demo.live_settings import Hello, LiveDemo, demo_of, to_line
 from isoscope.app.demo.obeying import Obeying
 from isoscope.app.demo.run import DemoRun
 from isoscope.core import tap
+from isoscope.core.collection.recording import record_chunk
 from isoscope.core.envs.rollout.chunked import ChunkedPolicy
 from isoscope.core.errors import IsoscopeError, one_line
 from isoscope.core.recording.labelled import records as r
@@ -27,7 +28,6 @@ from isoscope.core.tap.adapters import run as runs
 
 if TYPE_CHECKING:
     from isoscope.core.tap.session import TapSession
-    from isoscope.core.trajectory.events import ChunkEvent
 
 GRACE_S = 3.0  # for it to end by itself, once nobody holds its input any more
 
@@ -127,35 +127,6 @@ def _tell_chunks(demo: LiveDemo, run: DemoRun, session: TapSession) -> None:
 
     teller = ChunkTeller(rollout, demo.chunk, partial(record_chunk, session))
     rollout.policy = ChunkedPolicy(rollout.policy, demo.chunk, teller.planned)
-
-
-def record_chunk(session: TapSession, event: ChunkEvent) -> None:
-    """Put an event of the collector into a tap's recording."""
-    key = event.key
-    more = {
-        name: value
-        for name, value in (
-            ("output", event.output),
-            ("ranks", list(event.ranks)),
-            ("text", event.text),
-        )
-        if value
-    }
-    session.recorder.chunk(
-        r.ChunkEvent(
-            state=event.stage.value,
-            step=key.step_id,
-            epoch=key.epoch_id,
-            rank=key.env_rank,
-            stage=key.stage_id,
-            chunk=key.chunk_id,
-            time_s=event.at_s,
-            first_slot=event.first_row,
-            stop_slot=event.first_row + event.rows,
-            wall_ns=time.time_ns(),
-            record=more or None,
-        )
-    )
 
 
 def _identify(session: TapSession, demo: LiveDemo) -> None:

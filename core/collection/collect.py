@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from isoscope.core.channel.local import LocalChannel
+from isoscope.core.collection.errors import CollectionError
 from isoscope.core.collection.producer import Producer
 from isoscope.core.collection.run import PRODUCER, CollectRun, channel_settings
 from isoscope.core.collection.settings import Runner
@@ -17,6 +18,7 @@ from isoscope.core.collection.shards import ShardWriter
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from isoscope.core.collection.recording import RunRecorder
     from isoscope.core.collection.report import CollectReport
     from isoscope.core.collection.settings import CollectSettings
     from isoscope.core.collection.sink import Sink
@@ -29,6 +31,7 @@ def collect(
     out: Path | None = None,
     overwrite: bool = False,
     on_ray: bool = False,
+    record: Path | None = None,
     progress: Progress | None = None,
 ) -> CollectReport:
     """Run environments and a policy, and take what the collector gives out.
@@ -43,6 +46,9 @@ def collect(
         Whether an earlier run's shards there may be replaced.
     on_ray
         Whether environments and policy run in a Ray worker, and the channel on Ray.
+    record
+        A file that gets the environments' steps and the chunks, ``*.isoscope.h5``;
+        not on Ray.
     progress
         Called with training steps done, and all of them.
 
@@ -51,6 +57,11 @@ def collect(
     IsoscopeError
         If something doesn't fit together, can't be made or written, or is missing.
     """
+    if record is not None and on_ray:
+        raise CollectionError(
+            "recording a collecting run: what runs on Ray can't be recorded; leave out "
+            "one of the two"
+        )
     writer = ShardWriter(out, overwrite) if out is not None else None
     run = CollectRun(settings, writer, progress)
     if on_ray:
@@ -58,18 +69,39 @@ def collect(
 
         report = run_on_ray(run)
     else:
-        report = _run_here(run)
+        report = _run_here(run, _recorder(settings, record, overwrite))
     if writer is not None:
         written = msgspec.to_builtins(report)
         writer.finish({"settings": asdict(settings), "report": written})
     return report
 
 
-def _run_here(run: CollectRun) -> CollectReport:
+def _recorder(
+    settings: CollectSettings, record: Path | None, overwrite: bool
+) -> RunRecorder | None:
+    if record is None:
+        return None
+    from isoscope.core.collection.recording import RunRecorder
+
+    return RunRecorder(record, f"collect {settings.env}", overwrite=overwrite)
+
+
+def _run_here(run: CollectRun, recorder: RunRecorder | None) -> CollectReport:
+    try:
+        return _run_recorded(run, recorder)
+    finally:
+        if recorder is not None:
+            recorder.close()
+
+
+def _run_recorded(run: CollectRun, recorder: RunRecorder | None) -> CollectReport:
     settings = run.settings
     channel = LocalChannel("parts", **channel_settings(settings))
     with channel.producer(PRODUCER) as sender:
-        producer = Producer(settings, sender)
+        around = None if recorder is None else recorder.watch
+        producer = Producer(settings, sender, around)
+        if recorder is not None:
+            recorder.listen(channel.collector.events)
         try:
             run.use_weights = producer.use_weights
             sink = run.sink_of(channel)

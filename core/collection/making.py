@@ -21,6 +21,8 @@ from isoscope.core.errors import one_line
 from isoscope.core.trajectory.plan import TrajectoryMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gymnasium.vector import VectorEnv
 
     from isoscope.core.collection.policies.base import Policy
@@ -61,8 +63,17 @@ def make_envs(env: str, count: int) -> VectorEnv[Any, Any, Any]:
     return made
 
 
-def make_roles(settings: CollectSettings) -> list[EnvRole]:
+def make_roles(
+    settings: CollectSettings, around: Callable[[Any], Any] | None = None
+) -> list[EnvRole]:
     """Make the environment roles of a run, one a worker.
+
+    Parameters
+    ----------
+    settings
+        The run.
+    around
+        Called with the environments of each; gives what is used in their place.
 
     Raises
     ------
@@ -80,9 +91,14 @@ def make_roles(settings: CollectSettings) -> list[EnvRole]:
         task=settings.task or settings.env,
     )
     size = settings.envs_per_worker
+
+    def made() -> Any:
+        envs = make_envs(settings.env, size)
+        return envs if around is None else around(envs)
+
     return [
         EnvRole(
-            make_envs(settings.env, size),
+            made(),
             layout,
             env_rank=rank,
             seed=settings.seed + rank * size,

@@ -25,6 +25,8 @@ class Producer:
         The run.
     sender
         Where parts go; only its `put` is used.
+    around
+        See `making.make_roles`.
 
     Raises
     ------
@@ -32,9 +34,14 @@ class Producer:
         If environments or policy can't be made.
     """
 
-    def __init__(self, settings: CollectSettings, sender: Sender) -> None:
+    def __init__(
+        self,
+        settings: CollectSettings,
+        sender: Sender,
+        around: Callable[[Any], Any] | None = None,
+    ) -> None:
         self.settings = settings
-        self.roles = make_roles(settings)
+        self.roles = make_roles(settings, around)
         self.policy = make_policy(settings, self.roles[0])
         self.rollout = RolloutRole(
             self.policy, sender.put, collect_transitions=settings.transitions
