@@ -28,6 +28,13 @@ MODES: dict[str, str] = {
     "disabled": "Disabled",
 }
 WATCHED_ALL = 64  # resident environments whose rows are read without being asked for
+# In turn a round of as many takes seconds; in a batch each takes some 10 kB of memory.
+MOST_ENVS: dict[SceneKind, int] = {
+    "shared": 10_000,
+    "independent": 10_000,
+    "resident": 2**20,
+}
+MOST_WORKERS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,15 @@ class DemoSettings:
         problem = ""
         if self.envs < 1:
             problem = f"{self.envs} environments; give 1 or more"
+        elif self.envs > MOST_ENVS[self.scene]:
+            problem = (
+                f"{self.envs} environments with --scene {self.scene}; give "
+                f"{MOST_ENVS[self.scene]} or fewer"
+            )
+            if self.envs <= MOST_ENVS["resident"]:
+                problem += ", or take --scene resident"
+        elif self.workers > MOST_WORKERS:
+            problem = f"{self.workers} workers; give {MOST_WORKERS} or fewer"
         elif self.steps < 1:
             problem = f"{self.steps} steps; give 1 or more"
         elif self.seed < 0:

@@ -129,6 +129,12 @@ def test_the_faults_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["--fault", "missed-restore@7:1/1"], "there is no environment 7"),
         (["--control-hz", "33"], "no multiple of 33 Hz"),
         (["--envs", "0"], "0 environments"),
+        (["--envs", "100000"], "give 10000 or fewer, or take --scene resident"),
+        (
+            ["--envs", "99999999999", "--scene", "resident"],
+            "99999999999 environments with --scene resident; give 1048576 or fewer",
+        ),
+        (["--envs", "9000", "--workers", "9000"], "give 256 or fewer"),
         (["--steps", "0"], "0 steps"),
         (["--seed", "-1"], "the seed -1"),
         (["--workers", "3"], "a number of workers that divides them"),
