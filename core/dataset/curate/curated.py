@@ -48,6 +48,12 @@ class CuratedEpisodes:
         return self.source.features
 
     @property
+    def unfit(self) -> Sequence[Any]:
+        """Columns that the source's reader left unread for their lengths."""
+        found: Sequence[Any] = getattr(self.source, "unfit", ())
+        return found
+
+    @property
     def control_hz(self) -> float | None:
         """The source's."""
         return self.source.control_hz

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -27,6 +28,22 @@ if TYPE_CHECKING:
 READING = "reading"
 MAX_READ = 1 << 31  # bytes of one answer
 MAX_LENGTH = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """A column that is left unread, since its rows can't be told from control steps.
+
+    Attributes
+    ----------
+    rows, steps
+        Rows that it has in this episode, and control steps of the episode.
+    """
+
+    episode: str
+    name: str
+    rows: int
+    steps: int
 
 
 class EpisodeList(Sequence["Episode"]):
@@ -82,6 +99,7 @@ class Dataset(ABC):
         self.identity: Mapping[str, Any] = {}
         self.splits: Mapping[str, Sequence[int]] = {}
         self.problems: list[str] = []
+        self.unfit: list[Unfit] = []
         self._told: Sidecar | None = None
         self.episodes: Sequence[Episode] = EpisodeList(count, self._episode)
         self._set(features)

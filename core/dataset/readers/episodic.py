@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.dataset.model import Episode, Feature
-from isoscope.core.dataset.readers.base import Dataset
+from isoscope.core.dataset.readers.base import Dataset, Unfit
 from isoscope.core.dataset.readers.hdf5 import Tree
 from isoscope.core.dataset.sidecar import parse
 from isoscope.core.errors import ReadError
@@ -85,6 +85,8 @@ class EpisodicFile(Dataset):
                         f"{name} is not read: {shape[0]} rows of {dtype} in an episode "
                         f"of {length} actions"
                     )
+                    if dtype.kind not in "SV" and self.role(name) in ALIGNED:
+                        self.unfit.append(Unfit(self.groups[0], name, shape[0], length))
                 continue
             per: Per = "boundary" if shape[0] == length + 1 else "step"
             role = self.role(name)
@@ -165,6 +167,18 @@ class EpisodicFile(Dataset):
     @abstractmethod
     def role(self, name: str) -> Role:
         """What a dataset of this name is."""
+
+
+# What has a row for each control step, or each boundary between them.
+ALIGNED = (
+    "observation",
+    "action",
+    "raw_action",
+    "reward",
+    "terminated",
+    "truncated",
+    "state",
+)
 
 
 def role_by_name(name: str) -> Role:

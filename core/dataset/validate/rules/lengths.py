@@ -28,16 +28,30 @@ class LengthsRule(Quiet):
         """Remember what goes with steps and what with boundaries."""
         self._features = {f.name: f for f in subject.episodes.features}
         self._seen: dict[str, int] = {}
+        for one in getattr(subject.episodes, "unfit", ()):
+            # The reader can't give its rows, and leaving it out would hide them.
+            self.outcome.fail(
+                Where(
+                    episode=one.episode,
+                    feature=one.name,
+                    value=f"{one.rows} rows: {alignment(one.rows, one.steps)}",
+                    expected=f"{one.steps} or {one.steps + 1}",
+                )
+            )
 
     def end(self, episode: Episode, rows: Mapping[str, int]) -> None:
         """Compare numbers of rows."""
         if episode.length < 1:
             self.outcome.fail(Where(episode=episode.id, value=0, expected="1 or more"))
         for name, count in rows.items():
-            boundary = self._features[name].per == "boundary"
+            feature = self._features[name]
+            boundary = feature.per == "boundary"
             expected = episode.length + (boundary and episode.final)
             if boundary:
                 how = "pre-step + final" if episode.final else "pre-step"
+                self._seen[how] = self._seen.get(how, 0) + 1
+            elif feature.role == "observation":
+                how = alignment(0, 0)
                 self._seen[how] = self._seen.get(how, 0) + 1
             if count != expected:
                 self.outcome.fail(
