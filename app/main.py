@@ -33,6 +33,7 @@ from isoscope.app.commands import (
     manifest,
     record,
     repair,
+    replay,
     validate,
 )
 from isoscope.core.errors import IsoscopeError, one_line
@@ -84,6 +85,7 @@ cli.command("align")(align.align)
 cli.command("audit")(audit.audit)
 cli.command("explain")(explain.explain)
 cli.command("compare")(compare.compare)
+cli.command("replay")(replay.replay)
 cli.add_typer(bench.cli, name="bench")
 cli.command("collect")(collect.collect)
 cli.command("demo")(demo.demo)

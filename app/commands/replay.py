@@ -1,0 +1,205 @@
+"""``isoscope replay``: step a recording again from its snapshots, and compare."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isoscope.app import console
+from isoscope.app.commands.comparison_tables import (
+    claims_table,
+    configuration_table,
+    largest_table,
+    lines_table,
+    pairs_table,
+)
+from isoscope.app.commands.options import AsJson
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from isoscope.core.isolation.context import Examined
+    from isoscope.core.replay.replay_forms import Mode, Replay
+
+FINDINGS = 1
+LISTED_AT_MOST = 12
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A labelled recording.", show_default=False),
+]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="POSITION",
+        help="Begin here, from the last snapshot before it: control:0/2/5, native:120. "
+        "By default at the beginning.",
+        show_default=False,
+    ),
+]
+Env = Annotated[
+    int | None,
+    typer.Option(
+        "--env", metavar="E", help="Compare this environment only.", show_default=False
+    ),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option(
+        "--steps",
+        metavar="N",
+        help="Control steps of each environment. By default all.",
+        show_default=False,
+    ),
+]
+Pinned = Annotated[
+    bool,
+    typer.Option(
+        "--pinned", help="Go back to the recorded state at every snapshot on the way."
+    ),
+]
+Alone = Annotated[
+    bool,
+    typer.Option(
+        "--alone",
+        help="Step each environment alone, with its own actions only: where together "
+        "departs from alone, another one leaked in.",
+    ),
+]
+Twice = Annotated[
+    bool,
+    typer.Option(
+        "--twice",
+        help="Restore each environment's snapshot twice, with other steps between.",
+    ),
+]
+Tolerance = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tolerance",
+        metavar="FIELD=VALUE",
+        help="Take differences of a field up to VALUE, in its unit, for none; may be "
+        "given several times. By default every bit counts.",
+        show_default=False,
+    ),
+]
+
+
+def replay(
+    file: File,
+    from_position: From = None,
+    env: Env = None,
+    steps: Steps = None,
+    pinned: Pinned = False,
+    alone: Alone = False,
+    twice: Twice = False,
+    tolerance: Tolerance = None,
+    as_json: AsJson = False,
+) -> int:
+    """Step a recording again from its snapshots, and say where it departs.
+
+    The scene is made anew, a recorded snapshot restored, and the recorded control
+    inputs applied, native step by native step, by the built-in simulator. Exit
+    status 1 if a state differs.
+    """
+    from isoscope.app.examining import examine
+    from isoscope.app.replaying import make_builtin
+    from isoscope.core.errors import UsageError
+    from isoscope.core.replay.again import ReplayOptions
+    from isoscope.core.replay.again import replay as step_again
+
+    if pinned and alone:
+        raise UsageError("--pinned and --alone: give one of them")
+    if steps is not None and steps < 1:
+        raise UsageError(f"--steps {steps}: give a number of at least 1")
+    allowed = _tolerances(tolerance or [])
+    mode: Mode = "pinned" if pinned else "alone" if alone else "actions"
+    examined = examine(file)
+    start = None if from_position is None else _row(examined, from_position)
+    options = ReplayOptions(start, env, steps, mode, twice, allowed)
+    with console.progress(f"stepping {file.name} again") as report:
+        found = step_again(examined, make_builtin, options, report)
+    if as_json:
+        console.emit_json(found)
+    else:
+        console.emit(*_parts(found))
+    differs = found.first_divergence is not None
+    bits = found.judged_by == "bits" and found.claims.bit_for_bit.answer == "no"
+    unequal = any(not one.equal for one in found.twice)
+    return FINDINGS if differs or bits or unequal else 0
+
+
+def _tolerances(given: list[str]) -> dict[str, float]:
+    from math import isfinite
+
+    from isoscope.core.errors import UsageError
+
+    found = {}
+    for text in given:
+        name, equals, number = text.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if not (name and equals and isfinite(value) and value >= 0):
+            raise UsageError(
+                f"--tolerance {text}: give a field's name and a number of at least 0, "
+                "as in translation=1e-6"
+            )
+        found[name] = value
+    return found
+
+
+def _row(examined: "Examined", text: str) -> int:
+    """The first native row of what a position names."""
+    import numpy as np
+
+    from isoscope.core.positions.parsing import parse_position
+    from isoscope.core.positions.resolving import resolve_position
+
+    labels = examined.attribution.labels
+    position = parse_position(text)
+    row = resolve_position(examined.recording, position, labels=labels).row
+    if not text.strip().startswith("control:"):
+        return row
+    # a control step is named by its last native step, and begins with its first
+    same = np.ones(len(labels), np.bool_)
+    for column in (labels.env, labels.episode, labels.control_step):
+        same &= column == column[row]
+    return int(np.flatnonzero(same)[0])
+
+
+def _parts(found: "Replay") -> list[Any]:
+    from isoscope.core.replay.replay_sentence import replay_verdict
+
+    facts = [("recording", found.a), ("stepped again by", found.b)]
+    facts.append(("states", f"{found.states_equal} of {found.states_compared} equal"))
+    parts: list[Any] = [replay_verdict(found), console.facts(facts)]
+    parts.append(claims_table(found))
+    if found.pairs:
+        parts.append(pairs_table(found))
+    if found.configuration_differences:
+        parts.append(configuration_table(found))
+    if any(one.value for one in found.max_difference):
+        parts.append(largest_table(found))
+    if len(found.growth) > 1:
+        parts.append(_growth(found))
+    for title, lines in (
+        ("Restored twice", [f"env {one.env}: {one.why}" for one in found.twice]),
+        ("Could not be compared", found.not_checkable),
+        ("Besides", found.notes),
+    ):
+        if lines:
+            parts.append(lines_table(title, lines))
+    return parts
+
+
+def _growth(found: "Replay") -> "Table":
+    first = found.first_divergence
+    unit = "" if first is None or not first.unit else f" [{first.unit}]"
+    table = console.table(
+        "native", f"size{unit}", right=("native",), title="How it grows"
+    )
+    for one in found.growth[:LISTED_AT_MOST]:
+        table.add_row(f"{one.native:,}", f"{one.size:.4g}")
+    return table

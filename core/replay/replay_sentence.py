@@ -1,0 +1,37 @@
+"""The sentence on top of a re-simulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.core.replay.sentence import where
+from isoscope.core.summary import counted
+
+if TYPE_CHECKING:
+    from isoscope.core.replay.replay_forms import Replay
+
+MODES = {
+    "actions": "stepped again",
+    "pinned": "stepped again from each snapshot",
+    "alone": "stepped alone",
+}
+
+
+def replay_verdict(found: Replay) -> str:
+    """Whether the run comes out the same again, and if not where it departs."""
+    again = MODES[found.mode]
+    if (first := found.first_divergence) is not None:
+        apart = sum(p.first_divergence is not None for p in found.pairs)
+        envs = counted(len(found.pairs), "environment")
+        more = f" {apart} of {envs} depart." if len(found.pairs) > 1 else ""
+        return f"{again.capitalize()}, {where(first)}: {first.why}.{more}"
+    if not found.compared_steps:
+        why = found.not_checkable[0] if found.not_checkable else "no step"
+        return f"Nothing could be {again}: {why}."
+    envs = counted(len(found.pairs), "environment")
+    steps = counted(found.compared_steps, "native step")
+    bits = found.claims.bit_for_bit
+    if found.judged_by == "bits" and bits.answer == "no":
+        return f"{envs} {again}: {bits.reason}."
+    equal = "equal to the last bit" if found.judged_by == "bits" else "within tolerance"
+    return f"{envs} {again}, {equal} in {steps}."
