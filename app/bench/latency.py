@@ -71,7 +71,7 @@ class Painting:
     def __init__(self) -> None:
         self.spent: list[tuple[float, float]] = []
         self._kind: Any = SceneView
-        self._original = self._kind._draw
+        self._original: Any = self._kind._draw
         spent, original = self.spent, self._original
 
         def draw(view: SceneView, *size: Any) -> None:

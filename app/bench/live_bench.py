@@ -158,7 +158,8 @@ def _until(done: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
     late: list[bool] = []
     ticker.timeout.connect(lambda: loop.quit() if done() else None)
     end.setSingleShot(True)
-    end.timeout.connect(lambda: (late.append(True), loop.quit()))
+    end.timeout.connect(lambda: late.append(True))
+    end.timeout.connect(loop.quit)
     ticker.start(20)
     end.start(round(patience_s * 1000))
     loop.exec()

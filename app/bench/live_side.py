@@ -22,7 +22,7 @@ def main() -> None:
     """Read a demo from standard input, and print ``{"tapped": …, "bare": …}``."""
     torch.set_num_threads(1)
     demo = demo_of(sys.stdin.buffer.readline())
-    told = {}
+    told: dict[str, float] = {}
     for name, around in (("bare", None), ("tapped", Tapped(demo))):
         settings = replace(demo.settings)
         with DemoRun(settings, around) as run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -101,7 +101,8 @@ def _run_recorded(run: CollectRun, recorder: RunRecorder | None) -> CollectRepor
         around = None if recorder is None else recorder.watch
         producer = Producer(settings, sender, around)
         if recorder is not None:
-            recorder.listen(channel.collector.events)
+            collector: Any = channel.collector  # a CountedCollector
+            recorder.listen(collector.events)
         try:
             run.use_weights = producer.use_weights
             sink = run.sink_of(channel)

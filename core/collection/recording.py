@@ -7,7 +7,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from isoscope.core import tap
+from isoscope.core.newfile import refuse_bad_target
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.tap.adapters.kinds import innermost, is_mochi_env, is_scene_env
 from isoscope.core.trajectory.events import ChunkEvent
 
 if TYPE_CHECKING:
@@ -29,22 +31,39 @@ class RunRecorder:
         The run's title.
     overwrite
         Whether it may replace a file.
+
+    Raises
+    ------
+    UsageError, WriteError
+        If the file may not be written there.
     """
 
     def __init__(self, file: Path, name: str, *, overwrite: bool = False) -> None:
-        self._options = {"record": file, "name": name, "overwrite": overwrite}
+        refuse_bad_target(file, overwrite=overwrite)
+        self._file, self._name, self._overwrite = file, name, overwrite
+        self._count = 0
+        self._began = False
 
     def watch(self, envs: Any) -> Any:
         """The environments with a tap; the first ones open the file.
 
+        They are numbered in the order of these calls, as the slots of chunks are,
+        whoever is reset first. Those that have native steps are watched one by one.
+
         Raises
         ------
-        WriteError
-            If that can't be written.
+        UsageError, WriteError
+            If this process has a tap already, or the file can't be written.
         """
-        watched = tap.attach(envs, **self._options)
-        self._options["overwrite"] = False
-        return watched
+        first, self._count = self._count, self._count + int(envs.num_envs)
+        for at, env in enumerate(getattr(innermost(envs), "envs", ())):
+            if is_scene_env(env) or is_mochi_env(env):
+                self._attach(env, first + at)
+        return self._attach(envs, first)
+
+    def _attach(self, env: Any, index: int) -> Any:
+        overwrite, self._overwrite = self._overwrite, False
+        return tap.attach(envs, self._file, self._name, overwrite=overwrite)
 
     def listen(self, events: EventStream) -> None:
         """Record every event of a collector from now on."""
@@ -52,10 +71,11 @@ class RunRecorder:
         if session is not None:
             events.listen().queue = _Recorded(session)
 
-    @staticmethod
-    def close() -> None:
-        """End the recording."""
-        tap.detach()
+    def close(self) -> None:
+        """End the recording, if it has begun."""
+        if self._began:
+            self._began = False
+            tap.detach()
 
 
 class _Recorded(deque[ChunkEvent]):
