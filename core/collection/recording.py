@@ -63,7 +63,11 @@ class RunRecorder:
 
     def _attach(self, env: Any, index: int) -> Any:
         overwrite, self._overwrite = self._overwrite, False
-        return tap.attach(envs, self._file, self._name, overwrite=overwrite)
+        watched = tap.attach(
+            env, self._file, self._name, overwrite=overwrite, index=index
+        )
+        self._began = True
+        return watched
 
     def listen(self, events: EventStream) -> None:
         """Record every event of a collector from now on."""
