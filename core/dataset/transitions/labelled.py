@@ -7,7 +7,7 @@ its last control step, which is the true final one whatever the autoreset mode w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -227,9 +227,42 @@ def _columns(
             called = group if alone else f"{group}/{name}"
             if _usable(track, kept):
                 found.append(_Column(_feature(called, role, "step", track), track))
-            else:
+            elif not (role == "action" and _whole(_given(labelled), kept)):
                 dropped.append(Dropped(f"{called} is absent in part of the rows", 1))
-    return found
+    return found + _never_clipped(labelled, kept, found)
+
+
+def _never_clipped(
+    labelled: LabelledRecording, kept: Int64Array, found: list[_Column]
+) -> list[_Column]:
+    """Actions of whole numbers as given, where it isn't told how they were applied.
+
+    They are not clipped, so that one is the other.
+    """
+    raw = _given(labelled)
+    if any(c.feature.role == "action" for c in found) or not _whole(raw, kept):
+        return []
+    out = []
+    for name, track in raw.items():
+        called = "action" if len(raw) == 1 else f"action/{name}"
+        feature = _feature(called, "action", "step", track)
+        about = "as given: actions of whole numbers are not clipped"
+        out.append(_Column(replace(feature, about=about), track))
+    return out
+
+
+def _given(labelled: LabelledRecording) -> dict[str, FrameTrack]:
+    tracks = {
+        n: _track(labelled, "raw_action", n) for n in labelled.names("raw_action")
+    }
+    return {name: track for name, track in tracks.items() if track is not None}
+
+
+def _whole(tracks: Mapping[str, FrameTrack], kept: Int64Array) -> bool:
+    """Whether these are whole numbers, told in every row."""
+    return bool(tracks) and all(
+        track.dtype.kind in "iu" and _usable(track, kept) for track in tracks.values()
+    )
 
 
 def _track(labelled: LabelledRecording, group: str, name: str) -> FrameTrack | None:
