@@ -24,7 +24,7 @@ from isoscope.core.envs.making import SceneWish, lease_scene
 from isoscope.core.envs.profiling import Profiler
 from isoscope.core.envs.records import ControlStep, LastStep, last_step
 from isoscope.core.envs.stages import Stages
-from isoscope.core.errors import UsageError
+from isoscope.core.errors import UsageError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -348,7 +348,13 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
         shape = (self.num_envs, self.task.action.size)
         kind = type(actions)
         if kind is np.ndarray or kind is not type(self.lanes.count):
-            host = np.asarray(actions, np.float32)
+            try:
+                host = np.asarray(actions, np.float32)
+            except (TypeError, ValueError) as error:
+                raise ActionError(
+                    f"stepping a batch: the actions are no array of {shape}: "
+                    f"{one_line(error)}"
+                ) from None
             self._refuse_shape(host.shape, shape)
             return self.scene.to_device(host, "action"), bool(np.isfinite(host).all())
         self._refuse_shape(tuple(actions.shape), shape)

@@ -15,6 +15,7 @@ from isoscope.core.envs.making import SceneWish, lease_scene
 from isoscope.core.envs.profiling import Profiler
 from isoscope.core.envs.records import ControlStep, LastStep, last_step
 from isoscope.core.envs.stages import Stages
+from isoscope.core.errors import one_line
 
 if TYPE_CHECKING:
     from isoscope.core.envs.task import Task
@@ -232,8 +233,14 @@ class SceneEnv(gym.Env[Observation, Observation]):
     # -- helpers -----------------------------------------------------------------------
 
     def _row(self, action: Any) -> Observation:
-        row = np.asarray(action, np.float32)
         size = self.task.action.size
+        try:
+            row = np.asarray(action, np.float32)
+        except (TypeError, ValueError) as error:
+            raise ActionError(
+                f"stepping env {self.env_id}: the action is no array of {size} "
+                f"numbers: {one_line(error)}"
+            ) from None
         if row.shape != (size,):
             raise ActionError(
                 f"stepping env {self.env_id}: the action has the shape {row.shape}; "

@@ -353,6 +353,12 @@ class SimulatedScene:
         self._guard.enter(f"reading {field}")
         chosen = None
         if worlds is not None:
+            # on CUDA a number that is none would end the process's use of the device
+            if any(not 0 <= world < self.worlds for world in worlds):
+                raise SceneError(
+                    f"reading {field} in scene {self.name}: worlds {list(worlds)}; "
+                    f"they are 0 to {self.worlds - 1}"
+                )
             chosen = torch.as_tensor(worlds, dtype=torch.int64, device=self.device)
         with torch.no_grad():
             return self._reader.read(

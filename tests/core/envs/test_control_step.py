@@ -219,6 +219,8 @@ def test_an_action_of_another_shape_is_refused() -> None:
     one.reset(seed=1)
     with pytest.raises(ActionError, match=r"\(2,\).*give \(1,\)"):
         one.step(np.zeros(2, np.float32))
+    with pytest.raises(ActionError, match="no array of 1 numbers"):
+        one.step("left")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -158,6 +158,8 @@ def test_bad_batches_and_actions_are_refused() -> None:
     many.reset(seed=1)
     with pytest.raises(ActionError, match=r"\(3,\).*give \(3, 1\)"):
         many.step(np.zeros(3, np.float32))
+    with pytest.raises(ActionError, match=r"no array of \(3, 1\)"):
+        many.step([[0.0], [0.0, 1.0], [0.0]])
     bad = ZERO.copy()
     bad[1] = np.nan
     state = many.capture()

@@ -263,3 +263,9 @@ def test_surfaces_are_in_the_rows_own_frame() -> None:
     assert box.faces.max() < len(box.vertices)
     articulated = scene_of(cartpole())
     assert [articulated.surface(row) for row in range(3)] == [None] * 3
+
+
+@pytest.mark.parametrize("worlds", [[2], [-1], [0, 5]])
+def test_worlds_that_are_none_are_refused(worlds: list[int]) -> None:
+    with pytest.raises(SceneError, match="they are 0 to 1"):
+        scene_of(everything(), 2).read(2, "translation", worlds)
