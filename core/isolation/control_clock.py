@@ -24,7 +24,7 @@ RELATIVE = 1e-5  # h may be a float32, and M of them add up
 def control_clock(window: LabelledContext) -> Iterator[Finding]:
     """Yield one finding an environment whose control steps are not 1/f_c long."""
     hz = window.identity.control_hz
-    steps = ControlSteps(window)
+    steps = ControlSteps.of(window)
     if not hz or not len(steps) or not len(window.steps):
         return
     took_s = durations(steps)

@@ -57,6 +57,15 @@ class ControlSteps:
         self.table = window.transitions
         self._groups: dict[str, dict[str, Column]] = {}
 
+    @classmethod
+    def of(cls, window: LabelledContext) -> ControlSteps:
+        """Those of a window, which all checks share: each field is read once."""
+        kept = vars(window)
+        found = kept.get("control_steps")
+        if not isinstance(found, cls):
+            found = kept["control_steps"] = cls(window)
+        return found
+
     def __len__(self) -> int:
         """Transitions."""
         return len(self.table)
@@ -186,7 +195,7 @@ def look_at(
     window: LabelledContext, look: Callable[[ControlSteps], Iterable[Finding]]
 ) -> Iterator[Finding]:
     """Run such a check on all of a recording at once."""
-    yield from look(ControlSteps(window))
+    yield from look(ControlSteps.of(window))
 
 
 class Following:

@@ -27,7 +27,7 @@ def missing_records(window: LabelledContext) -> Iterator[Finding]:
         kinds.setdefault(dropped.what, []).append(told)
     for what, times in kinds.items():
         yield _dropped(window, what, times)
-    yield from _gaps(ControlSteps(window))
+    yield from _gaps(ControlSteps.of(window))
 
 
 def _dropped(

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.control_steps import Column, ControlSteps
     from isoscope.core.recording.tracks import Array
 
-SAMPLE = 256  # rows that the components are found by
+SAMPLE = 256  # rows that the components are found by, at most
+NEAR = 4096  # native steps that these lie within: what is no component is not read
 NEARLY_ALL = 0.9
 WIDEST = 256  # components
 MOST_NUMBERS = 4096  # native ones
@@ -33,8 +34,8 @@ def unlike_natives(steps: ControlSteps, told: Column) -> Iterator[Changed]:
     rows = np.flatnonzero(steps.acts & told.there & (table.last_row >= 0))
     if told.values.dtype.kind != "f" or not 2 <= width <= WIDEST or len(rows) < 8:
         return
-    some = rows[:: max(1, len(rows) // SAMPLE)]
-    found = _matching(steps, told, some)
+    some = rows[table.last_row[rows] < table.last_row[rows[0]] + NEAR]
+    found = _matching(steps, told, some[:: max(1, len(some) // SAMPLE)])
     components = [j for j, match in enumerate(found) if match is not None]
     if not components:
         return
@@ -65,8 +66,11 @@ def _matching(
             continue
         if not isinstance(track, Track) or track.dtype.kind != "f":
             continue
-        values, there = take(track, steps.table.last_row[rows])
-        flat = values.reshape(len(rows), -1).astype(kind)
+        at = steps.table.last_row[rows]
+        low = int(at.min())
+        read = track.read(low, int(at.max()) + 1)
+        there = np.asarray(read.valid[at - low])
+        flat = read.values[at - low].reshape(len(rows), -1).astype(kind)
         numbers += flat.shape[1]
         if numbers > MOST_NUMBERS:
             break

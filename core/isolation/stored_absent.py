@@ -25,7 +25,7 @@ PREFIX = "native/"
 
 def stored_as_zero(window: LabelledContext) -> Iterator[Finding]:
     """Yield one finding an environment's episode and field."""
-    steps = ControlSteps(window)
+    steps = ControlSteps.of(window)
     if not len(steps):
         return
     for name, kept in steps.stored.items():

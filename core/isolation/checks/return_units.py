@@ -35,7 +35,7 @@ REMEDY = (
 def run(context: Context) -> Iterator[Finding]:
     """Yield one finding an episode, and one a reference of another frequency."""
     window = context.tells(NEEDS)
-    steps = ControlSteps(window)
+    steps = ControlSteps.of(window)
     kept = steps.stored.get("return")
     other = _reference_hz(context)
     if kept is None and other is None:
