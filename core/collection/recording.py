@@ -62,9 +62,9 @@ class RunRecorder:
         return self._attach(envs, first)
 
     def _attach(self, env: Any, index: int) -> Any:
-        overwrite, self._overwrite = self._overwrite, False
+        overwrite = self._overwrite and not self._began
         watched = tap.attach(
-            env, self._file, self._name, overwrite=overwrite, index=index
+            env, self._file, self._name, index=index, overwrite=overwrite
         )
         self._began = True
         return watched
