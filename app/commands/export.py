@@ -151,6 +151,7 @@ def export(
         from isoscope.app.reports.report import versions
         from isoscope.core.dataset.exporters import place
         from isoscope.core.dataset.exporters.registry import exporter
+        from isoscope.core.dataset.exporters.run import plan_export
         from isoscope.core.dataset.manifest.build import Made
         from isoscope.core.dataset.manifest.exporting import export_with_manifest
 
@@ -170,6 +171,22 @@ def export(
     chosen = choose(
         open_dataset(source, transitions, substeps, labels), workspace, episodes, where
     )
+    options = ExportOptions(
+        fps=fps,
+        next_observation=next_observation,
+        task=task,
+        robot_type=robot_type,
+        env_name=env_name,
+    )
+    with needs("exporting"):
+        plan_export(
+            chosen.episodes,
+            format,
+            out.absolute(),
+            mapping=mapping,
+            splits=shares,
+            options=options,
+        )
     report = validated(chosen, waivers)
     if report.blocking:
         _blocked(report, as_json=as_json)
@@ -193,13 +210,7 @@ def export(
             out,
             mapping=mapping,
             splits=shares,
-            options=ExportOptions(
-                fps=fps,
-                next_observation=next_observation,
-                task=task,
-                robot_type=robot_type,
-                env_name=env_name,
-            ),
+            options=options,
             overwrite=overwrite,
             progress=progress,
         )

@@ -14,6 +14,9 @@ import msgspec
 import pytest
 
 from isoscope.app.main import main
+from isoscope.core.dataset.exporters.run import export
+from tests.app.cli import as_json, refused
+from tests.core.dataset.made import made
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,3 +176,54 @@ def test_nothing_is_left_in_the_folder_of_a_damaged_file(folder: Path) -> None:
     folder.chmod(0o555)
     main(["info", str(path)])
     assert os.listdir(folder) == ["run.h5"]
+
+
+# -- datasets ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["validate", "export"])
+@pytest.mark.parametrize(
+    ("make", "cause"),
+    [
+        (empty, "empty"),
+        (without_footer, "a parquet file without its footer"),
+        (renamed_zip, "a zip archive"),
+    ],
+    ids=["empty", "parquet", "zip"],
+)
+def test_a_command_on_datasets_says_it_in_one_line(
+    command: str,
+    make: Callable[[Path], None],
+    cause: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = folder / "demos.h5"
+    make(path)
+    before = state(folder)
+    rest = ["--format", "shards", "--out", str(folder / "out")]
+    said = refused(capsys, command, str(path), *(rest if command == "export" else ()))
+    assert cause in said
+    assert state(folder) == before
+
+
+def test_a_dataset_whose_parquet_has_no_footer(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, out = folder.parent / "whole", folder.parent / "out"
+    export(made((5, 3, 12), plain=True), "lerobot", whole)
+    (data,) = whole.glob("data/**/*.parquet")
+    content = data.read_bytes()
+    data.write_bytes(content[: len(content) * 60 // 100])
+    before = data.read_bytes()
+    said = refused(capsys, "validate", str(whole))
+    assert data.name in said
+    said = refused(
+        capsys, "export", str(whole), "--format", "shards", "--out", str(out)
+    )
+    assert data.name in said
+    assert not out.exists()
+    assert data.read_bytes() == before
+    data.write_bytes(content)
+    # What is read then is whole, whatever its rules say of random numbers.
+    assert len(as_json(capsys, "validate", str(whole))["episodes"]) == 3

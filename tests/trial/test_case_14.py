@@ -1,15 +1,21 @@
-"""NaN, Inf, huge, the engine's half: refused, or marked and kept."""
+"""NaN, Inf, huge: refused or marked by the engine, and counted before an export."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import h5py
 import numpy as np
 import pytest
 
 from isoscope.app.environments import EnvFactory
+from isoscope.app.main import main
 from isoscope.core.envs.errors import ActionError, NotResetError
 from isoscope.core.envs.lane_options import LaneOptions
+from tests.app.cli import as_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 N, BAD = 4, 2
 
@@ -95,3 +101,97 @@ def test_a_joint_that_never_moves_is_exactly_still() -> None:
     seen = np.stack([one.step(np.zeros(1, np.float32))[0] for _ in range(5)])
     assert not seen.any()
     one.close()
+
+
+# -- what is exported ------------------------------------------------------------------
+
+
+def spoiled(path: Path) -> None:
+    """Four episodes: fine; a NaN observed; -inf rewarded; a spike of velocity.
+
+    The second component of the observation never changes.
+    """
+    rng = np.random.default_rng(2)
+    with h5py.File(path, "w") as file:
+        for k in range(4):
+            demo = file.create_group(f"data/demo_{k}")
+            demo.attrs["num_samples"] = 40
+            seen = rng.normal(size=(41, 3))
+            seen[:, 1] = 0.25
+            reward = rng.normal(size=40)
+            if k == 1:
+                seen[7, 2] = np.nan
+            if k == 2:
+                reward[11] = -np.inf
+            if k == 3:
+                seen[5, 0] = 1e5
+            demo["obs/q"] = seen[:40]
+            demo["next_obs/q"] = seen[1:]
+            demo["actions"] = rng.uniform(-1, 1, (40, 2))
+            demo["rewards"] = reward
+            demo["terminated"] = np.arange(40) == 39
+            demo["truncated"] = np.zeros(40, np.bool_)
+
+
+def test_they_are_counted_and_located_and_block(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "demos.hdf5", tmp_path / "out"
+    spoiled(path)
+    report = as_json(capsys, "validate", str(path), status=1)
+    rules = {rule["id"]: rule for rule in report["rules"]}
+    finite = rules["finite"]
+    assert (finite["answer"], finite["severity"]) == ("failed", "error")
+    places = [
+        (w["episode"], w["feature"], w["step"], w.get("component"), w["value"])
+        for w in finite["where"]
+    ]
+    assert ("demo_1", "obs/q", 7, 2, "nan") in places
+    assert any(p[:3] == ("demo_2", "rewards", 11) and p[4] == "-inf" for p in places)
+    assert finite["count"] == 2
+    still = rules["constant-column"]
+    assert (still["answer"], still["severity"]) == ("failed", "warning")
+    assert [(w["feature"], w["component"]) for w in still["where"]] == [("obs/q", 1)]
+    extreme = rules["extreme-values"]
+    assert extreme["answer"] == "failed"
+    assert {w["episode"] for w in extreme["where"]} == {"demo_3"}
+    returns = {e["id"]: e["return"] for e in report["episodes"]}
+    assert returns["demo_2"] == "-inf"
+
+    command = ["export", str(path), "--format", "shards", "--out", str(out)]
+    assert main(command) == 1
+    assert "finite failed" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["demos.hdf5"]
+    # cut the rows
+    found = as_json(capsys, *command, "--episodes", "0,demo_3")
+    assert (found["episodes"], found["transitions"]) == (2, 80)
+    assert {"why": "transitions of rejected episodes", "count": 80} in found["dropped"]
+
+
+def test_nan_is_the_same_as_nan_and_not_as_a_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two datasets with a NaN at the same place are equal; against a number not."""
+    one, other = tmp_path / "one.hdf5", tmp_path / "other.hdf5"
+    spoiled(one)
+    spoiled(other)
+    with h5py.File(other, "r+") as file:
+        file["data/demo_1/obs/q"][7, 2] = 0.0
+        file["data/demo_1/next_obs/q"][6, 2] = 0.0
+    places = []
+    for path, name in ((one, "a"), (one, "b"), (other, "c")):
+        out = tmp_path / name
+        places.append(str(out))
+        as_json(
+            capsys,
+            *("export", str(path), "--format", "shards", "--out", str(out)),
+            *("--waive", "finite=to be looked at"),
+        )
+    a, b, c = places
+    same = as_json(capsys, "manifest", "diff", a, b)["claims"]
+    assert same["bit_for_bit"]["answer"] == "yes"
+    apart = as_json(capsys, "manifest", "diff", a, c, status=1)["claims"]
+    assert apart["bit_for_bit"]["answer"] == "no"
+    flagged = as_json(capsys, "manifest", "show", a)["fields"]
+    (seen,) = [f for f in flagged if f["role"] == "observation"]
+    assert seen["finite"] == seen["count"] * 3 - 1

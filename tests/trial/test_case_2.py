@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from gymnasium.vector import SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from isoscope.app.environments import EnvFactory
+from isoscope.core.dataset.readers.registry import open_episodes
+from tests.app.cli import as_json
+from tests.trial.test_case_1 import rows_of
+from tests.trial.vector_runs import counting, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 N = 2
 STEPS = 14
@@ -89,3 +94,28 @@ def test_both_modes_have_the_same_transitions(make: Any) -> None:
         assert len(slow[i]) == slow_counts[i] < STEPS
         # up to where the shorter one ends
         assert slow[i] < fast[i]
+
+
+@pytest.mark.parametrize("format", ["robomimic", "shards"])
+def test_both_modes_export_the_same_set(
+    format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = {}
+    for mode in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
+        path, out = tmp_path / f"{mode.name}.isoscope.h5", tmp_path / mode.name
+        record(path, counting([2, 3], mode), 8, lambda _: np.zeros((2, 1), np.float32))
+        # An action that never moves is a warning; nothing blocks.
+        done = as_json(
+            capsys, "export", str(path), "--format", format, "--out", str(out)
+        )
+        assert done["read_back"] == "equal"
+        written = open_episodes(out)
+        found[mode] = {env: set(rows) for env, rows in rows_of(written).items()}
+        written.close()
+    slow, fast = found.values()
+    for env, length in ((0, 2), (1, 3)):
+        # What the done row led to is the final observation, never the reset's.
+        ends = [row for row in fast[env] if row[4]]
+        assert ends
+        assert all(row[3][1] == length and row[3][0] == row[0][0] for row in ends)
+        assert slow[env] < fast[env]  # up to where the shorter one ends

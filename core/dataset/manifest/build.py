@@ -320,6 +320,7 @@ def _missing(made: Manifest, told: Told) -> list[Missing]:
 _NEEDS = {
     "source.sha256": "a source that is a file or a folder",
     "source.complete": "a recording; a dataset does not say whether rows are missing",
+    "episodes.seed": "a seed at every reset; an autoreset gives none",
     "frames (capture and read times)": "record the cameras' streams",
     "audit": "export from the recording, so that it is audited",
     "validation": "validate before the export",

@@ -133,6 +133,9 @@ class RobomimicFile(EpisodicFile):
         if feature.per == "step" or not whole.final:
             return super().rows(episode, feature, start, stop)
         place, length = self.place(episode), whole.length
+        shape, _ = self.tree.shape(f"{place}/{name}")
+        if shape and shape[0] == length + 1:  # the final one is in the same dataset
+            return super().rows(episode, feature, start, stop)
         if _under(name, NEXT):
             parts = [(name, start, min(stop, length))]
             if stop > length:
