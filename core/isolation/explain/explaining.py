@@ -45,15 +45,17 @@ class ExplainedCheck(msgspec.Struct, frozen=True):
     not_run: NotRun | None = None
 
 
-class Explained(msgspec.Struct, frozen=True, rename={"schema_": "schema"}):
+class Explained(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}
+):
     """The written form ``isoscope.explain/1``."""
 
+    schema_: Literal["isoscope.explain/1"] = "isoscope.explain/1"
     asked: str
     symptom: str | None
     checks: list[ExplainedCheck]
     record: str | None = None
     file: str | None = None
-    schema_: Literal["isoscope.explain/1"] = "isoscope.explain/1"
 
 
 def explain(asked: str, audit: Audit | None = None) -> Explained:
@@ -73,10 +75,17 @@ def explain(asked: str, audit: Audit | None = None) -> Explained:
     """
     file = audit.files[0] if audit is not None and audit.files else None
     if asked in all_checks():
-        return Explained(asked, None, [explained(asked, audit)], file=file)
+        one = [explained(asked, audit)]
+        return Explained(asked=asked, symptom=None, checks=one, file=file)
     symptom = symptom_of(asked)
     checks = [explained(key, audit) for key in symptom.checks]
-    return Explained(symptom.key, symptom.text, checks, symptom.record, file)
+    return Explained(
+        asked=symptom.key,
+        symptom=symptom.text,
+        checks=checks,
+        record=symptom.record,
+        file=file,
+    )
 
 
 def explained(key: str, audit: Audit | None = None) -> ExplainedCheck:
