@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FORMAT = FORMAT_NAME
 BLOCK = 16384  # rows taken in at a time
+WAIT_AT_MOST = 40  # looks: two seconds of a live run
 CONTROL = "control/"  # before the names of native control inputs among the fields
 _LABELS = ("env", "episode", "control_step", "substep", "kind")
 # Columns that are also shown as fields of the steps: column, name there.
@@ -97,6 +98,7 @@ class LabelledSource:
         self._control = TransitionRows(self.labelled, self.recording)
         self._shown: set[Key] = set()
         self._told = 0
+        self._waited = 0  # looks at an actor whose arrays had not come
         self._closed = False
 
     @property
@@ -168,7 +170,7 @@ class LabelledSource:
                 self._conclude()
             return False
         self.labelled.update()
-        self._take_actors()
+        self._take_actors(patient=True)
         done, total = len(self.recording), self.event_count
         for start in range(done, total, BLOCK):
             self._take_rows(start, min(start + BLOCK, total))
@@ -261,11 +263,21 @@ class LabelledSource:
             self.store.catalog.problems.append((f"{told.info.name}: {error}", "/blobs"))
             return {}
 
-    def _take_actors(self) -> None:
-        """Add actors and fields that have turned up since."""
+    def _take_actors(self, *, patient: bool = False) -> None:
+        """Add actors and fields that have turned up since.
+
+        Parameters
+        ----------
+        patient
+            Whether an actor waits a little for its arrays, which come apart from it.
+        """
         recording = self.recording
         for actor in self._actors():
             if actor.index >= len(recording.actors):
+                waits = patient and self._waited < WAIT_AT_MOST
+                if waits and self._lacks_arrays(actor):
+                    self._waited += 1
+                    break  # those after it have to wait, too: they are in order
                 recording.actors.append(actor)
                 continue
             known = recording.actors[actor.index]
@@ -280,6 +292,11 @@ class LabelledSource:
         new = transition_tracks(self.labelled, self._control, recording.control.tracks)
         _add_tracks(recording.control, new)
         recording.real = self._real()
+
+    def _lacks_arrays(self, actor: Actor) -> bool:
+        """Whether arrays that it names, meshes say, are still on their way."""
+        told = self.labelled.actors[sorted(self.labelled.actors)[actor.index]]
+        return len(actor.reference) < len(told.reference)
 
     def _real(self) -> np.dtype[np.floating] | None:
         for key, track in self.labelled.fields.items():
