@@ -85,7 +85,7 @@ def _failure(rule: RuleResult) -> str:
             summary += f", the first {len(rows)}"
         head = ("episode", "env", "row", "feature", "value", "expected")
         parts.append(
-            f"<details open><summary>{summary}</summary>{table(head, rows)}</details>"
+            f"<details open=""><summary>{summary}</summary>{table(head, rows)}</details>"
         )
     parts.append("</article>")
     return "".join(parts)
