@@ -116,5 +116,5 @@ def _rates(live: LiveState) -> str:
     if live.achieved_hz is None or live.state != "running":
         return ""
     if live.paced_hz is None:
-        return f" {live.achieved_hz:.1f} Hz"
-    return f" {live.achieved_hz:.1f} of {live.paced_hz:g} Hz"
+        return f" {live.achieved_hz:.3g} Hz"
+    return f" {live.achieved_hz:.2g}/{live.paced_hz:g} Hz"
