@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 EPISODES_LISTED = 200
 BARS = 400  # episodes that one picture shows
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 760, 170, 76, 12, 24
+WIDEST = 28  # pixels of an episode's bar
 NAMES = {
     "passed": "passed",
     "failed": "failed",
@@ -85,7 +86,7 @@ def _failure(rule: RuleResult) -> str:
             summary += f", the first {len(rows)}"
         head = ("episode", "env", "row", "feature", "value", "expected")
         parts.append(
-            f"<details open=""><summary>{summary}</summary>{table(head, rows)}</details>"
+            f'<details open=""><summary>{summary}</summary>{table(head, rows)}</details>'
         )
     parts.append("</article>")
     return "".join(parts)
@@ -161,7 +162,7 @@ def _bars(name: str, values: list[float | None], lines: list[EpisodeLine]) -> st
     low, high = min(0.0, *known), max(0.0, *known)
     high = high if high > low else low + 1.0
     tall = HEIGHT - TOP - BOTTOM
-    wide = (WIDTH - LEFT) / len(values)
+    wide = min((WIDTH - LEFT) / len(values), WIDEST)
 
     def y(value: float) -> float:
         return TOP + tall * (1 - (value - low) / (high - low))
@@ -189,8 +190,9 @@ def _bars(name: str, values: list[float | None], lines: list[EpisodeLine]) -> st
             f'height="{max(bottom - top, 0.75):.2f}"><title>{escape(said)}</title>'
             "</rect>"
         )
+    coloured = any(line.env is not None for line in lines)
     parts.append(
-        f'<text x="{LEFT}" y="{HEIGHT - 6}">{name} by episode, coloured by '
-        "environment</text></svg></figure>"
+        f'<text x="{LEFT}" y="{HEIGHT - 6}">{name} by episode'
+        f"{', coloured by environment' if coloured else ''}</text></svg></figure>"
     )
     return "".join(parts)
