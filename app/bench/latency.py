@@ -13,6 +13,7 @@ from vispy import gloo
 from isoscope.widgets.scene.view import SceneView
 
 EVERY_S = 0.004
+DRAW = "_draw"  # what a scene's canvas calls to be painted
 
 
 class Latency(QObject):
@@ -70,8 +71,8 @@ class Painting:
 
     def __init__(self) -> None:
         self.spent: list[tuple[float, float]] = []
-        self._kind: Any = SceneView
-        self._original: Any = self._kind._draw
+        self._kind = SceneView
+        self._original = getattr(SceneView, DRAW)
         spent, original = self.spent, self._original
 
         def draw(view: SceneView, *size: Any) -> None:
@@ -80,11 +81,11 @@ class Painting:
             gloo.finish()
             spent.append((begun, time.perf_counter()))
 
-        self._kind._draw = draw
+        setattr(self._kind, DRAW, draw)
 
     def remove(self) -> None:
         """Note nothing more."""
-        self._kind._draw = self._original
+        setattr(self._kind, DRAW, self._original)
 
 
 def _overlap(begin: float, end: float, other: tuple[float, float]) -> float:
