@@ -120,7 +120,7 @@ class Beside:
         """
         intake, source = self._recorder.intake, self._rollout.source
         with intake.lock:
-            now = len(intake.buffers[intake.tables["transitions"]])
+            now = intake.length(intake.tables["transitions"])
         before, self._count = self._count, now
         answer = self._rollout.answer
         count = len(source.watched)

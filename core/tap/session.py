@@ -112,8 +112,12 @@ class Guard:
         # KeyboardInterrupt and SystemExit are the user's, whenever they come.
         if not isinstance(error, Exception):
             return False
-        self._session.fault(_told(error))
+        self.failed(error)
         return True
+
+    def failed(self, error: Exception) -> None:
+        """Take what went wrong, where ``with`` would take too long."""
+        self._session.fault(_told(error))
 
     def __call__(self, work: Callable[P, T]) -> Callable[P, T | None]:
         """Guard a function; it is not called at all once the tap is off."""

@@ -88,6 +88,12 @@ class Frame:
         self._valid: Array | None = None
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its values."""
+        kind: np.dtype[Any] = self._buffer.rows.dtype["values"].base
+        return kind
+
+    @property
     def values(self) -> Array:
         """The next row's vector [width].
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +24,11 @@ if TYPE_CHECKING:
 
     from isoscope.core.recording.tracks import Array
 
+    Pack = Callable[[list[Any]], None]
+
 MAX_STRINGS = 1 << 16
+# Rows that wait to be packed, and what they hold on to, before that is done at once.
+MOST_LATE, LATE_BYTES = 1024, 4 << 20
 ROOM = (
     0.5  # of the limit: what the backlog has to shrink to before rows are taken again
 )
@@ -78,6 +84,8 @@ class Intake:
         self._definitions = bytearray()
         self._strings: dict[str, int] = {}
         self._refused: dict[str, int] = {}
+        self._late: dict[int, list[tuple[Pack, Any]]] = {}
+        self._late_bytes = 0
         self.tables: dict[str, int] = {}
         for schema in FIXED:
             self.tables[schema.name] = self.add_table(schema)
@@ -147,6 +155,8 @@ class Intake:
         with self.lock:
             if not self.accepts:
                 return self.refuse(schema.name)
+            if table in self._late:
+                self.catch_up(table)
             packer = schema.packer
             packer.pack_into(buffer.raw, buffer.count * packer.size, *values)
             return self.filled(buffer)
@@ -171,6 +181,59 @@ class Intake:
             for place, content in ready:
                 values[place] = self.blob(content)
             return self.add(table, values)
+
+    def later(self, table: int, pack: Pack, raw: Any, size: int) -> int:
+        """Append a row whose packing waits until it is wanted; returns its number.
+
+        Packing many rows at once takes a fraction of the time of as many single ones,
+        and mostly happens in the thread that takes them.
+
+        Parameters
+        ----------
+        pack
+            Given the raw rows of one table that came one after the other, appends them.
+        raw
+            Nothing in it may change any more.
+        size
+            About how many bytes it holds on to, at least 1.
+
+        Returns
+        -------
+        int
+            The row's number in its table, or -1 where it was refused.
+        """
+        buffer = self.buffers[table]
+        with self.lock:
+            if not self.accepts:
+                return self.refuse(buffer.schema.name)
+            waiting = self._late.get(table)
+            if waiting is None:
+                waiting = self._late[table] = []
+            row = buffer.first + buffer.count + len(waiting)
+            waiting.append((pack, raw))
+            self._late_bytes += size
+            if len(waiting) >= MOST_LATE or self._late_bytes >= LATE_BYTES:
+                self.catch_up()
+            return row
+
+    def catch_up(self, table: int | None = None) -> None:
+        """Pack the rows that wait to be, of one table or of all."""
+        if not self._late:
+            return
+        with self.lock:
+            if table is None:
+                late, self._late, self._late_bytes = self._late, {}, 0
+            else:
+                late = {table: self._late.pop(table, [])}
+            for waiting in late.values():
+                for pack, run in groupby(waiting, itemgetter(0)):
+                    pack([raw for _, raw in run])
+
+    def length(self, table: int) -> int:
+        """Rows of a table so far, those that wait to be packed among them."""
+        buffer = self.buffers[table]
+        with self.lock:
+            return buffer.first + buffer.count + len(self._late.get(table, ()))
 
     def extend(self, table: int, rows: Array) -> None:
         """Append packed rows, structured [n], of a table; the lock is held."""
@@ -222,6 +285,7 @@ class Intake:
         """
         blobs_table = self.tables[BLOBS.name]
         with self.lock:
+            self.catch_up()
             if all_rows:
                 for buffer in self.buffers:
                     if buffer.count and buffer.table != blobs_table:
@@ -252,6 +316,7 @@ class Intake:
         """
         blocks: list[Block] = []
         with self.lock:
+            self.catch_up()
             taken += [0] * (len(self.buffers) - len(taken))
             for block in self._sealed:
                 skip = taken[block.table] - block.first
@@ -308,6 +373,7 @@ class Intake:
     def reopen(self) -> None:
         """Take rows again, and record how many were refused."""
         with self.lock:
+            self.catch_up()
             self.accepts = True
             refused, self._refused = self._refused, {}
             row = len(self.buffers[self.tables["native"]])
@@ -320,5 +386,6 @@ class Intake:
         with self.lock:
             self.stopped, self.accepts = True, False
             self._sealed, self._blobs = [], []
+            self._late, self._late_bytes = {}, 0
             self._definitions = bytearray()
             self.backlog = 0

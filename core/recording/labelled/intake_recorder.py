@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from isoscope.core.recording.labelled import records as r
-    from isoscope.core.recording.labelled.intake import Intake
+    from isoscope.core.recording.labelled.intake import Intake, Pack
 
+EVENT_BYTES = 256  # of one that waits to be packed, about
 _astuple = msgspec.structs.astuple
 
 
@@ -54,7 +55,7 @@ class IntakeRecorder:
     @property
     def rows(self) -> int:
         """Native steps recorded so far: the number that the next one gets."""
-        return len(self._native)
+        return self._intake.length(self._native.table)
 
     @property
     def backlog_bytes(self) -> int:
@@ -133,6 +134,7 @@ class IntakeRecorder:
             if not intake.accepts:
                 row = intake.refuse("native")
             else:
+                intake.catch_up(self._native.table)
                 if math.isfinite(h_s):
                     self._time_s += h_s
                 s = _astuple(step)
@@ -150,6 +152,7 @@ class IntakeRecorder:
         """Record a control step and the vectors of these frames; returns its number."""
         intake = self._intake
         with intake.lock:
+            intake.catch_up(self._transitions)
             if transition.reasons is None and transition.options is None:
                 values = (*_astuple(transition)[:-2], -1, -1)
                 row = intake.add(self._transitions, values)
@@ -184,11 +187,51 @@ class IntakeRecorder:
                 for _ in range(len(rows)):
                     intake.refuse("transitions")
                 return -1
-            first = len(intake.buffers[table])
-            intake.extend(table, rows)
-            numbers = np.arange(first, first + len(rows))
-            for frame, values, valid in frames:
-                frame.extend(numbers, values, valid)
+            intake.catch_up(table)
+            return self._extend(table, rows, frames)
+
+    def natives_packed(
+        self, rows: np.ndarray[Any, Any], frames: Sequence[tuple[Frame, Any, Any]] = ()
+    ) -> None:
+        """Append native steps that `Intake.later` has numbered: for its `pack`.
+
+        Parameters
+        ----------
+        rows
+            Structured [n], of `tables.NATIVE`, all filled in but ``time_s``.
+        frames
+            As in `transitions`.
+        """
+        with self._intake.lock:
+            h_s = np.where(np.isfinite(rows["h_s"]), rows["h_s"], 0.0)
+            # Added up one after the other, as single rows are: the same bits.
+            total = np.add.accumulate(np.concatenate(([self._time_s], h_s)))
+            rows["time_s"], self._time_s = total[1:], float(total[-1])
+            self._extend(self._native.table, rows, frames)
+
+    def transitions_packed(
+        self, rows: np.ndarray[Any, Any], frames: Sequence[tuple[Frame, Any, Any]] = ()
+    ) -> None:
+        """Append control steps that `transition_later` has numbered: for its `pack`."""
+        with self._intake.lock:
+            self._extend(self._transitions, rows, frames)
+
+    def transition_later(self, pack: Pack, raw: Any, size: int) -> int:
+        """Record a control step that is packed later; see `Intake.later`."""
+        return self._intake.later(self._transitions, pack, raw, size)
+
+    def _extend(
+        self,
+        table: int,
+        rows: np.ndarray[Any, Any],
+        frames: Sequence[tuple[Frame, Any, Any]],
+    ) -> int:
+        intake = self._intake
+        first = len(intake.buffers[table])
+        intake.extend(table, rows)
+        numbers = np.arange(first, first + len(rows))
+        for frame, values, valid in frames:
+            frame.extend(numbers, values, valid)
         return first
 
     def reset(self, reset: r.Reset) -> int:
@@ -221,10 +264,25 @@ class IntakeRecorder:
         """Record what happened to a scene between native steps."""
         if event.detail is not None:
             return self._add("events", event)
-        # Two of them go with every control step in a shared scene.
-        intake = self._intake
-        kind, *rest = _astuple(event)
-        return intake.add(self._events, (intake.text(kind), *rest[:-1], -1))
+        return self.event_later(_astuple(event))
+
+    def event_later(self, raw: tuple[Any, ...]) -> int:
+        """Record an event that is packed later: a `records.SceneEvent` without detail.
+
+        Two of them go with every control step in a shared scene.
+
+        Parameters
+        ----------
+        raw
+            Its fields, in order.
+        """
+        return self._intake.later(self._events, self._pack_events, raw, EVENT_BYTES)
+
+    def _pack_events(self, raws: list[tuple[Any, ...]]) -> None:
+        text = self._intake.text
+        rows = np.empty(len(raws), t.EVENTS.dtype)
+        rows[:] = [(text(kind), *rest, -1) for kind, *rest, _ in raws]
+        self._intake.extend(self._events, rows)
 
     def chunk(self, event: r.ChunkEvent) -> int:
         """Record a stage in the life of an action chunk."""

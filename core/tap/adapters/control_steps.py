@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.core.tap.adapters.plain_steps import PlainSteps
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -90,6 +92,7 @@ class ControlSteps:
             )
         )
         self.plain_dtype = next(iter(by_dtype)) if plain else None
+        self._plain: dict[tuple[bytes, bytes, bool], PlainSteps] = {}
         self.sizes = (action[0].size, observation[0].size) if plain else (0, 0)
 
     @staticmethod
@@ -101,6 +104,7 @@ class ControlSteps:
 
     def put(self, group: str, value: Any) -> None:
         """Fill in a group of the next row; what is of another shape stays absent."""
+        self._recorder.intake.catch_up()  # frames hold the next row and no other
         for place in self._places.get(group, ()):
             try:
                 found = value if place.flat else place.leaf.of(value)
@@ -112,15 +116,22 @@ class ControlSteps:
             except (TypeError, ValueError, KeyError, IndexError):
                 continue
 
-    def put_plain(
-        self,
-        raw: list[float],
-        clipped: list[float],
-        before: list[float],
-        after: list[float],
-    ) -> None:
-        """Fill in all groups of the next row, where `plain_dtype` is not None."""
-        self._frames[0].fill([*raw, *clipped, *after, *before])
+    def plain(self, low: Array, high: Array, *, clips: bool) -> PlainSteps | None:
+        """What records steps that are flat vectors of `plain_dtype`; else None.
+
+        Parameters
+        ----------
+        low, high, clips
+            See `PlainSteps`.
+        """
+        if self.plain_dtype is None:
+            return None
+        key = low.tobytes(), high.tobytes(), clips
+        found = self._plain.get(key)
+        if found is None:
+            about = self._recorder, self._frames[0], self.scalars, low, high
+            found = self._plain[key] = PlainSteps(*about, clips=clips)
+        return found
 
     def write(
         self,
@@ -135,6 +146,7 @@ class ControlSteps:
         names, values
             Reward terms and what the info tells.
         """
+        self._recorder.intake.catch_up()
         frames = self.scalars.put(names, values) if values else []
         return self._recorder.transition(transition, *self._frames, *frames)
 

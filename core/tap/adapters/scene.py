@@ -61,7 +61,7 @@ class SceneTap(SingleTap):
         self._watch.numbers[inner.lanes] = (self.number,)
         self._watch.wants(self.number, dict(inner.lease.wanted))
         watch_stages(self.session)
-        self._limits = None  # how it clips is asked, not assumed
+        self._low = self._high = None  # how it clips is asked, not assumed
 
     def before(self, env: Any, control_step: int) -> None:
         """Begin to count its rows."""

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from isoscope.core.tap.adapters.control_steps import ControlSteps
     from isoscope.core.tap.adapters.leaves import Leaf
+    from isoscope.core.tap.adapters.plain_steps import PlainSteps
     from isoscope.core.tap.adapters.scalars import Name
     from isoscope.core.tap.session import TapSession
 
 REASONS = ("terminated_reason", "truncated_reason")
 BIGGEST_SEED = 1 << 63
-MOST_BY_HAND = 32  # components; beyond, NumPy is quicker
 
 
 class SingleAdapter:
@@ -73,7 +73,7 @@ class SingleTap:
         self._leaves: tuple[list[Leaf], list[Leaf]] = ([], [])
         self._writer: ControlSteps
         self._raw: Any = ()  # the dtype of the last action: none that there is
-        self._transition = r.Transition()
+        self._plain: PlainSteps | None = None
         self._clips = any(type(layer).__name__ == "ClipAction" for layer in layers(env))
 
     def attach(self, env: Any) -> None:
@@ -203,12 +203,14 @@ class SingleTap:
         if not session.on:
             return original(action, *args, **kwargs)
         raw = None
-        with session.guard:
+        try:
             if not self.begun:
                 self._begin(env)
             self.control_step += 1
             raw = _owned(action)
             self.before(env, self.control_step)
+        except Exception as error:  # noqa: BLE001 the run goes on
+            session.guard.failed(error)
         try:
             result = original(action, *args, **kwargs)
         except BaseException as error:
@@ -216,65 +218,81 @@ class SingleTap:
                 self._raised(env, "step", error)
             raise
         if session.on:
-            with session.guard:
+            try:
                 self._was_stepped(env, raw, result)
+            except Exception as error:  # noqa: BLE001 the run goes on
+                session.guard.failed(error)
         return result
 
     def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
         observation, reward, terminated, truncated, info = result
-        told = self._transition
         if self._raw != (dtype := getattr(raw, "dtype", None)):
             self._raw = dtype
             kind = (
                 dtype if dtype is not None and dtype.kind in "biuf" else np.dtype("f8")
             )
             self._writer = runs.of(self.session).writer(*self._leaves, raw=kind)
-        writer = self._writer
-        told.env, told.episode = self.number, self.episode
-        told.control_step = self.control_step
-        told.reward = float(reward)
-        told.terminated, told.truncated = int(terminated), int(truncated)
-        # What comes after the end is no transition that anybody has defined.
-        told.valid = -1 if self.done or self.episode < 1 else 1
-        told.first_row, told.last_row = self.rows()
-        told.wall_ns = time.time_ns()
-        told.rng_digest, told.action_rng_digest = self.generators(env)
-        told.reasons = _reasons(info)
+            self._plain = self._plain_of(self._writer)
         before, self._before = self._before, _owned(observation)
-        if not self._put_plain(raw, before, self._before):
-            writer.put(RAW, raw)
-            clipped = self.clipped(env, raw)
-            if clipped is not None:
-                writer.put(CLIPPED, clipped)
-            if before is not None:
-                writer.put(BEFORE, before)
-            writer.put(AFTER, self._before)
         named = self.terms(env, info)
-        number = writer.write(told, tuple(named), list(named.values()))
+        # What comes after the end is no transition that anybody has defined.
+        valid = -1 if self.done or self.episode < 1 else 1
+        known = (
+            *(self.number, self.episode, self.control_step, float(reward)),
+            *(int(terminated), int(truncated), valid, *self.rows(), time.time_ns()),
+        )
+        generators, reasons = self.generators(env), _reasons(info)
+        plain, after = self._plain, self._before
+        if plain is not None and self._is_plain(raw, before, after):
+            told = (*known, *generators, reasons, raw, before, after, named)
+            number = plain.add(told, raw.nbytes + 2 * after.nbytes)
+        else:
+            number = self._written(env, known, generators, reasons, raw, before, named)
         self.done = bool(terminated or truncated)
         self.after(env, info, number)
 
-    def _put_plain(self, raw: Any, before: Any, after: Any) -> bool:
-        """Fill in small flat vectors, which is quicker by hand; whether it was done."""
+    def _written(
+        self,
+        env: Any,
+        known: tuple[Any, ...],
+        generators: tuple[bytes, bytes],
+        reasons: Any,
+        raw: Any,
+        before: Any,
+        named: dict[Name, float],
+    ) -> int:
+        """Record any control step; returns its number."""
+        fields = *known[:7], -1, *known[7:], *generators  # no seed
+        told = r.Transition(*fields)
+        told.reasons = reasons
         writer = self._writer
-        dtype, limits = writer.plain_dtype, self._limits
-        if dtype is None or limits is None:
-            return False
-        for value in (raw, before, after):
-            if type(value) is not np.ndarray or value.dtype != dtype or value.ndim != 1:
-                return False
-        if (len(raw), len(after)) != writer.sizes or len(before) != len(after):
-            return False
-        given = raw.tolist()
-        # NaN is neither below nor above, and stays.
-        clipped = [
-            low if x < low else high if x > high else x
-            for x, (low, high) in zip(given, limits, strict=True)
-        ]
-        if not self._clips and clipped != given:
-            return False
-        writer.put_plain(given, clipped, before.tolist(), after.tolist())
-        return True
+        writer.put(RAW, raw)
+        clipped = self.clipped(env, raw)
+        if clipped is not None:
+            writer.put(CLIPPED, clipped)
+        if before is not None:
+            writer.put(BEFORE, before)
+        writer.put(AFTER, self._before)
+        return writer.write(told, tuple(named), list(named.values()))
+
+    def _plain_of(self, writer: ControlSteps) -> PlainSteps | None:
+        """What records flat vectors, which is quicker; None for other spaces."""
+        low, high, dtype = self._low, self._high, writer.plain_dtype
+        if low is None or high is None or low.ndim != 1 or low.dtype != dtype:
+            return None
+        return writer.plain(low, high, clips=self._clips)
+
+    def _is_plain(self, *vectors: Any) -> bool:
+        """Whether action and observations are as their flat spaces say."""
+        writer = self._writer
+        dtype, (acting, seen) = writer.plain_dtype, writer.sizes
+        raw, before, after = vectors
+        return (
+            type(raw) is type(before) is type(after) is np.ndarray
+            and raw.dtype == before.dtype == after.dtype == dtype
+            and raw.shape == (acting,)
+            and before.shape == after.shape == (seen,)
+        )
 
     # -- both --------------------------------------------------------------------------
 
@@ -290,12 +308,9 @@ class SingleTap:
         known = self.names(env)
         actions = leaves(self._space, *known.get("action", ((), ())))
         seen = leaves(env.observation_space, *known.get("observation", ((), ())))
-        self._low = self._high = self._limits = None
+        self._low = self._high = None
         if len(actions) == 1 and not actions[0].path and actions[0].dtype.kind == "f":
             self._low, self._high = self._space.low, self._space.high
-            if self._low.ndim == 1 and self._low.size <= MOST_BY_HAND:
-                sides = self._low.tolist(), self._high.tolist()
-                self._limits = list(zip(*sides, strict=True))
         self._leaves = actions, seen
         spaces = [
             described(env.observation_space, "observation", -1, seen),

@@ -1,33 +1,37 @@
 """Watches one native scene: makes a row of every native step, whoever takes it.
 
-Runs inside every native step of the user's program, so it reads the state once, packs
-it once, and makes no object that it can keep.
+Runs inside every native step of the user's program, so it only reads and keeps: what
+can wait is left to `NativeRows`.
 """
 
 from __future__ import annotations
 
 import os
-from hashlib import blake2b
 from threading import get_ident
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isoscope.core.errors import one_line
 from isoscope.core.recording.labelled import records as r
-from isoscope.core.recording.labelled.records import DIGEST_BYTES
 from isoscope.core.recording.model import StepKind
 from isoscope.core.tap.adapters.superdex.actors import Actors
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
+from isoscope.core.tap.adapters.superdex.native_rows import (
+    NativeRows,
+    Settings,
+    state_digest,
+)
 
 if TYPE_CHECKING:
     from isoscope.core.tap.session import TapSession
 
-DIVERGED = "DIVERGED"
+STEP_BYTES, PART_BYTES = 1000, 100
 # As plain numbers: an enumeration's members take longer to pack.
 SUBSTEP, RESET, FREE, ZERO = (
     *(int(StepKind.SUBSTEP), int(StepKind.RESET)),
     *(int(StepKind.FREE), int(StepKind.ZERO)),
 )
+_NOBODY = (-1, -1, -1, -1, FREE)
 COVERS = (
     "transforms",
     "poses",
@@ -87,8 +91,12 @@ class SceneWatch:
         self.owner: Owner | None = None
         self.bad = False
         self.last_row = -1
-        self.digest = b""
+        self._state = b""
+        self._restored_from = -1
+        self._settings = Settings()
         self._recorder = session.recorder
+        intake = session.recorder.intake
+        self._later, self._table = intake.later, intake.tables["native"]
         self._engine = engine
         self._actors = Actors(session.recorder, scene, number, physics)
         self._configuration = Configuration(scene, physics)
@@ -100,15 +108,11 @@ class SceneWatch:
         self._initial: set[int] = set()
         self._bytes = physics.DynamicArrayUint8()
         self._capture = physics.Scene.capture_state_to_bytes
-        self._clear = self._bytes.clear
-        # One of each, since every record is packed before the next is filled in.
-        pid = os.getpid()
-        self._step = r.NativeStep(scene=number, process=pid)
-        self._event = r.SceneEvent("", scene=number, process=pid)
+        self._pid = os.getpid()
         self._stats = scene.get_solver_stats
         self._time = scene.get_total_simulation_time
         self._statuses = {s: int(s.value) for s in physics.ConvergenceStatus}
-        self._diverged = int(physics.ConvergenceStatus.DIVERGED.value)
+        self._diverged = physics.ConvergenceStatus.DIVERGED
         self._look()
 
     def listen(self) -> None:
@@ -133,37 +137,32 @@ class SceneWatch:
             return
         try:
             self._record(h_s)
-        except Exception:
-            with self.session.guard:
-                raise
+        except Exception as error:  # noqa: BLE001 the run goes on
+            self.session.guard.failed(error)
 
     def _record(self, h_s: float) -> None:
-        step, owner = self._step, self.owner
-        if owner is None:
-            step.env = step.episode = step.control_step = step.substep = -1
-            step.kind = FREE
-        else:
-            step.env, step.episode = owner.number, owner.episode
-            step.control_step = owner.control_step
-            step.substep = owner.substep
-            owner.substep += 1
-            step.kind = SUBSTEP if owner.control_step else RESET
-        if h_s == 0:
-            step.kind = ZERO
-        step.h_s = h_s
-        step.scene_time_s = self._time()
-        step.wall_ns = time_ns()
-        step.thread = get_ident()
+        before, captured, readers = self._state, self._bytes, self._readers
+        captured.clear()
+        self._capture(self.scene, captured)
+        self._state = after = bytes(captured)
         stats = self._stats()
-        step.solver_status = status = self._statuses[stats.convergence_status]
-        step.solver_iterations = stats.max_non_linear_iters
-        step.solver_residual = stats.residual_norm
-        step.digest_before = self.digest
-        self.digest = step.digest_after = self._taken()
-        frames = self._readers.read()
-        row = self._recorder.native(step, *frames)
-        step.restored_from = -1
-        self.bad = status == self._diverged
+        self.bad = stats.convergence_status == self._diverged
+        owner = self.owner
+        if owner is None:
+            place: tuple[int, ...] = _NOBODY
+        else:
+            k = owner.control_step
+            kind = SUBSTEP if k else RESET
+            place = owner.number, owner.episode, k, owner.substep, kind
+            owner.substep += 1
+        if h_s == 0:
+            place = *place[:4], ZERO
+        told = (  # the fields of `Step`
+            *(*place, self._restored_from, h_s, self._time(), time_ns(), get_ident()),
+            *(before, after, self._settings, stats, readers.take()),
+        )
+        self._restored_from = -1
+        row = self._later(self._table, self._pack, told, self._size + len(after))
         if row < 0:
             return
         self.last_row = row
@@ -185,7 +184,7 @@ class SceneWatch:
                 )
             )
             if doing == "restore":  # it may have changed some of the scene
-                self.digest = self._taken()
+                self._take()
 
     # -- snapshots ---------------------------------------------------------------------
 
@@ -194,11 +193,11 @@ class SceneWatch:
         with self.session.guard:
             value = getattr(handle, "value", -1)
             snapshot = self._handles.get(value, -1)
-            self.digest = self._taken()
+            self._take()
             if value in self._initial:
                 self._initial.discard(value)
                 snapshot = self.snapshot("initial", value)
-            self._step.restored_from = snapshot
+            self._restored_from = snapshot
             self._tell("restore", snapshot=snapshot)
 
     def captured(self, handle: Any) -> None:
@@ -227,7 +226,7 @@ class SceneWatch:
             Value of the handle that stands for the same state, if one does.
         """
         owner = self.owner
-        data = bytes(memoryview(self._bytes))
+        data = self._state
         if not data:
             return -1
         number = self._recorder.snapshot(
@@ -240,7 +239,7 @@ class SceneWatch:
                 -1 if owner is None else owner.control_step,
                 wall_ns=time_ns(),
                 why=why,
-                digest=self.digest,
+                digest=state_digest(data),
                 engine=self._engine,
                 covers=COVERS,
                 header=self._header,
@@ -276,19 +275,23 @@ class SceneWatch:
         self._dirty = False
         if self._new_topology:
             self._new_topology = False
-            self._readers = self._actors.refresh()
+            self._readers = readers = self._actors.refresh()
+            about = self._recorder, self.number, self._pid, readers, self._statuses
+            self._pack = NativeRows(*about).pack
+            # Of a step that waits to be packed, besides its state: an estimate.
+            parts = len(readers.rigid) + len(readers.joints)
+            self._size = STEP_BYTES + PART_BYTES * parts
             names = [(a.actor.get_name(), a.kind) for a in self._actors.known.values()]
             self._header = {"topology": digest({"actors": names}).hex()}
-        if not self.digest:
-            self.digest = self._taken()
+        if not self._state:
+            self._take()
         values = self._configuration.read(self._actors.known.values())
         if values == self._values:
             return
-        step, row = self._step, self._recorder.rows
+        row = self._recorder.rows
         told = digest(values)
         before, self._values = self._values, values
-        step.configuration_digest = told
-        step.gravity_x, step.gravity_y, step.gravity_z = values["gravity"]
+        self._settings = Settings(tuple(values["gravity"]), told)
         changed = [k for k in {**before, **values} if before.get(k) != values.get(k)]
         for key in changed:
             self._recorder.change(
@@ -311,11 +314,11 @@ class SceneWatch:
     def _env(self) -> int:
         return -1 if self.owner is None else self.owner.number
 
-    def _taken(self) -> bytes:
-        """Take the state as bytes; its digest."""
-        self._clear()
+    def _take(self) -> None:
+        """Take the state as bytes."""
+        self._bytes.clear()
         self._capture(self.scene, self._bytes)
-        return blake2b(self._bytes, digest_size=DIGEST_BYTES).digest()
+        self._state = bytes(self._bytes)
 
     def tell(self, kind: str) -> None:
         """Tell an event of the scene."""
@@ -324,11 +327,9 @@ class SceneWatch:
     def _tell(
         self, kind: str, snapshot: int = -1, ok: int = 1, detail: Any = None
     ) -> None:
-        event = self._event
-        event.kind, event.snapshot, event.ok = kind, snapshot, ok
-        event.row = self._recorder.rows
-        event.env = self._env
-        event.wall_ns = time_ns()
-        event.thread = get_ident()
-        event.detail = detail
-        self._recorder.event(event)
+        env, row, thread = self._env, self._recorder.rows, get_ident()
+        told = (kind, row, env, self.number, snapshot, ok, time_ns(), self._pid, thread)
+        if detail is None:
+            self._recorder.event_later((*told, None))
+        else:
+            self._recorder.event(r.SceneEvent(*told, detail))
