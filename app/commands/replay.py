@@ -172,7 +172,7 @@ def _row(examined: "Examined", text: str) -> int:
 def _parts(found: "Replay") -> list[Any]:
     from isoscope.core.replay.replay_sentence import replay_verdict
 
-    facts = [("recording", found.a), ("stepped again by", found.b)]
+    facts = [("A, recorded", found.a), ("B, stepped again by", found.b)]
     facts.append(("states", f"{found.states_equal} of {found.states_compared} equal"))
     parts: list[Any] = [replay_verdict(found), console.facts(facts)]
     parts.append(claims_table(found))
