@@ -22,6 +22,8 @@ PANELS: dict[str, str] = {
     "clocks": "isoscope.widgets.clocks.panel:ClocksPanel",
     "costs": "isoscope.widgets.costs.panel:CostsPanel",
     "findings": "isoscope.widgets.findings.panel:FindingsPanel",
+    "curate": "isoscope.widgets.curate.panel:CuratePanel",
+    "export": "isoscope.widgets.export.panel:ExportPanel",
     "inspector": "isoscope.widgets.inspector.panel:InspectorPanel",
     "transport": "isoscope.widgets.transport.panel:TransportPanel",
 }

@@ -16,7 +16,9 @@ from psygnal import Signal
 from isoscope.app import bookmarks
 from isoscope.app.analysing import Analysing
 from isoscope.app.attaching import Attaching
+from isoscope.app.curating import Curating
 from isoscope.app.events import control_rows, event_rows
+from isoscope.app.exporting import Exporting
 from isoscope.app.following import tell_all
 from isoscope.app.going import Going
 from isoscope.app.opening import NoSource, Opened, first_look
@@ -60,6 +62,8 @@ class Workspace:
         self.analysing.ended.connect(self._on_analysed)
         self.attaching = Attaching(session, workers, self._tell, self._indexed)
         self.attaching.changed.connect(self.opening_changed.emit)
+        self.curating = Curating(session, workers, self._tell)
+        self.exporting = Exporting(session, workers, self._tell)
         # Before the panels, which ask for the marks when they hear of the analysis.
         session.added.connect(self._on_added)
         self.going = Going(session, self.indexing, self.analysing.waits)
@@ -231,6 +235,8 @@ class Workspace:
             or self._indexing
             or len(self.going)
             or self.analysing.busy
+            or self.curating.busy
+            or self.exporting.busy
         )
 
     # -- going and closing ---------------------------------------------------------

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from isoscope.core.series import Measure
     from isoscope.core.timeaxis import TimeAxis
     from isoscope.core.timeline.chunks import ChunkKey
+    from isoscope.widgets.curate.curation import Curation
     from isoscope.widgets.live_state import LiveState
 
     # What is asked of a run, and by what arguments.
@@ -106,6 +107,7 @@ class Document:
     told_changed = Signal()  # chunks, or what became of environments, are new
     live_changed = Signal()  # how the run stands that is watched
     chunk_changed = Signal()  # which chunk is looked at
+    curation_changed = Signal()  # there are episodes to choose from, or why not
 
     def __init__(self, source: Source, preview: Recording | None = None) -> None:
         self.source = source
@@ -130,6 +132,8 @@ class Document:
         self.live: LiveState | None = None
         self.ask: Ask | None = None  # asks something of the run that is watched
         self.chunk: ChunkKey | None = None  # the chunk that is looked at
+        self.curation: Curation | None = None  # its episodes, and their edits
+        self.curation_error = ""  # why there are no episodes
         self.title = ""  # of a run; a file has its name
         self._axes = GrowingAxes()
 
@@ -228,6 +232,11 @@ class Document:
         if key != self.chunk:
             self.chunk = key
             self.chunk_changed.emit()
+
+    def set_curation(self, curation: Curation | None, error: str = "") -> None:
+        """Take in episodes to choose from, or say why there are none."""
+        self.curation, self.curation_error = curation, error
+        self.curation_changed.emit()
 
     def set_phase(self, phase: Phase, error: str = "") -> None:
         """Move on; tells `phase_changed`."""

@@ -13,14 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Scope = Literal["everywhere", "scene"]
+Scope = Literal["everywhere", "scene", "curate"]
 Kind = Literal["action", "check", "submenu", "held"]
 
 SCOPES: dict[Scope, str] = {
     "everywhere": "Everywhere",
     "scene": "With the Scene in focus",
+    "curate": "In Curate",
 }
-MENUS = ("File", "View", "Run", "Help")
+MENUS = ("File", "View", "Run", "Curate", "Help")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,12 @@ ACTIONS: tuple[Action, ...] = (
         ),
         Action("link.open", "Open the link on the clipboard"),
         Action("file.screenshot", "Save a picture of the window", ("Ctrl+Shift+S",)),
+        Action(
+            "file.export",
+            "Export…",
+            ("Ctrl+E",),
+            "Check the chosen episodes, and write them as a dataset",
+        ),
     ),
     *_group(
         "File",
@@ -178,6 +185,38 @@ ACTIONS: tuple[Action, ...] = (
         "Bookmarks",
         Action("bookmark.add", "Bookmark this step…", ("Ctrl+B",)),
         Action("bookmark.list", "Bookmarks", kind="submenu"),
+    ),
+    *_group(
+        "Curate",
+        "Edits",
+        Action("curate.undo", "Undo", ("Ctrl+Z",), "Take the last edit back"),
+        Action("curate.redo", "Redo", ("Ctrl+Shift+Z", "Ctrl+Y")),
+    ),
+    *_group(
+        "Curate",
+        "Episodes",
+        Action("curate.accept", "Accept", ("A",), "Accept the chosen episodes"),
+        Action(
+            "curate.reject",
+            "Reject",
+            ("R",),
+            "Reject the chosen episodes: they are not exported",
+        ),
+        Action("curate.undecided", "Undecided", ("U",), "Take the verdict back"),
+        Action("curate.tag", "Tag…", ("T",), "Tag the chosen episodes, or untag them"),
+        Action(
+            "curate.trim",
+            "Trim to the selected range",
+            (),
+            "Keep what the timeline's selected range covers of an episode",
+        ),
+        Action(
+            "curate.split",
+            "Split at the playhead",
+            (),
+            "Make two of an episode, the second from the playhead on",
+        ),
+        scope="curate",
     ),
     *_group(
         "Help",

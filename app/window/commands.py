@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QStandardPaths, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
@@ -55,6 +55,9 @@ class Commands:
             "link.copy": self.copy_link,
             "link.open": self.open_clipboard_link,
             "file.screenshot": self.save_picture,
+            "file.export": window.show_export,
+            "curate.undo": lambda: self.edit("undo"),
+            "curate.redo": lambda: self.edit("redo"),
             "file.cancel": self.cancel,
             "file.reload": self.reload,
             "file.close": self.close,
@@ -126,6 +129,22 @@ class Commands:
         if session.active is not None and len(session.documents) > 1:
             at = session.documents.index(session.active) + 1
             session.activate(session.documents[at % len(session.documents)])
+
+    def edit(self, what: Literal["undo", "redo"]) -> None:
+        """Take the last edit of the active document's episodes back, or redo it."""
+        curation = None if self.active is None else self.active.curation
+        if curation is None:
+            self._say("There is no edit: choose episodes in Curate first.")
+            return
+        workspace = curation.workspace
+        can = workspace.can_undo if what == "undo" else workspace.can_redo
+        if not can:
+            self._say(f"There is nothing to {what}.")
+            return
+        try:
+            (workspace.undo if what == "undo" else workspace.redo)()
+        except IsoscopeError as error:
+            self.window.session.say("error", str(error))
 
     # -- this view -------------------------------------------------------------------
 

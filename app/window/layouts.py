@@ -103,6 +103,17 @@ LAYOUTS: dict[str, Layout] = {
             ),
         ),
         Layout(
+            "curate",
+            "Curate",
+            row(
+                (
+                    column((row(("sources", 24), ("scene", 76)), 46), ("timeline", 54)),
+                    44,
+                ),
+                (column(("curate", 54), (Tabs(("export", "findings")), 46)), 56),
+            ),
+        ),
+        Layout(
             "live",
             "Live",
             row(

@@ -36,6 +36,8 @@ def build_menus(window: Window, bar: QMenuBar) -> None:
         for row in ACTIONS:
             if row.menu != name:
                 continue
+            if row.kind != "submenu" and row.id not in window.actions_by_id:
+                continue  # its panel isn't there
             if group and row.group != group:
                 menu.addSeparator()
             group = row.group

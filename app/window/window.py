@@ -64,6 +64,7 @@ NEED_DOCUMENT = (
     "file.reload",
     "file.close",
     "bookmark.add",
+    "file.export",
     *(row.id for row in ACTIONS if row.id.startswith(("run.", "step.", "loop."))),
 )
 
@@ -247,6 +248,10 @@ class Window(QMainWindow):
         """Look at a finding of the active document, with the panels that show it."""
         self._in_view("findings")
         self.session.show_finding(at)
+
+    def show_export(self) -> None:
+        """Have the Export panel in view."""
+        self._in_view("export")
 
     def _first_finding(self) -> int:
         document = self.session.active

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from PySide6.QtWidgets import QFileDialog
+
+from isoscope.widgets.curate.panel import CuratePanel
+from isoscope.widgets.export.panel import ExportPanel
 from isoscope.widgets.sources.panel import SourcesPanel
+from isoscope.widgets.timeline.panel import TimelinePanel
 
 if TYPE_CHECKING:
     from isoscope.app.window.window import Window
+    from isoscope.widgets.session import Document
 
 
 @runtime_checkable
@@ -49,6 +56,7 @@ def wire_panels(window: Window) -> None:
         sources.close_requested.connect(workspace.close)
         sources.reopen_requested.connect(workspace.reload)
         sources.twin_requested.connect(workspace.analysing.use_twin)
+    _wire_curate(window)
     if scene is not None and isinstance(scene, SceneCommands):
         window.actions_by_id.bind(
             scene,
@@ -61,6 +69,47 @@ def wire_panels(window: Window) -> None:
                 "scene.wireframe": scene.toggle_wireframe,
             },
         )
+
+
+def _wire_curate(window: Window) -> None:
+    """Connect Curate and Export, where both or one of them are."""
+    workspace, timeline = window.workspace, window.panels.get("timeline")
+    curate, export = window.panels.get("curate"), window.panels.get("export")
+    if isinstance(curate, CuratePanel):
+        curate.wanted.connect(workspace.curating.want)
+        curate.transitions_asked.connect(
+            lambda document: ask_transitions(window, document)
+        )
+        curate.export_asked.connect(window.show_export)
+        if isinstance(timeline, TimelinePanel):
+            ranged, loop = timeline, curate.range_of
+            curate.range_of = lambda: ranged.selected_range or loop()
+        window.actions_by_id.bind(
+            curate, {f"curate.{key}": call for key, call in curate.commands.items()}
+        )
+    if isinstance(export, ExportPanel):
+        workspace.exporting.show_in(export)
+        export.wanted.connect(workspace.curating.want)
+        if isinstance(curate, CuratePanel):
+            chooser = curate
+            export.episode_asked.connect(chooser.choose)
+
+
+def ask_transitions(window: Window, document: Document) -> None:
+    """Ask for the file that has a bare recording's actions; the window goes on."""
+    dialog = QFileDialog(
+        window, f"Transitions of {document.name}", "", "Transitions (*.json *.npz)"
+    )
+    path = document.recording.path
+    if path is not None:
+        dialog.setDirectory(str(path.parent))
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    dialog.setModal(False)
+    dialog.fileSelected.connect(
+        lambda name: window.workspace.curating.use_transitions(document, Path(name))
+    )
+    dialog.finished.connect(dialog.deleteLater)
+    dialog.show()
 
 
 def show_problems(window: Window) -> None:

@@ -1,0 +1,94 @@
+"""What the user asks an export for, also as the command that does the same. No Qt."""
+
+from __future__ import annotations
+
+import getpass
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from isoscope.core.dataset.exporters.plan import ExportOptions, FieldMap
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoscope.core.dataset.exporters.splits import Splits
+    from isoscope.core.dataset.validate.report import Waiver
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An export as it is asked for.
+
+    Attributes
+    ----------
+    target
+        The file or folder to make.
+    without
+        Features of the source that are left out.
+    waivers
+        Rules that may fail.
+    """
+
+    format: str
+    target: Path
+    splits: Splits | None = None
+    options: ExportOptions = field(default_factory=ExportOptions)
+    without: tuple[str, ...] = ()
+    overwrite: bool = False
+    waivers: tuple[Waiver, ...] = ()
+
+    @property
+    def mapping(self) -> list[FieldMap]:
+        """Where features go that don't go by their role."""
+        return [FieldMap(name, "") for name in self.without]
+
+
+def command(
+    request: Request,
+    source: Path,
+    workspace: Path | None = None,
+    transitions: Path | None = None,
+) -> str:
+    """The command line that makes the same dataset.
+
+    Parameters
+    ----------
+    workspace
+        Where the edits are kept; None if there are none.
+    transitions
+        Where the actions of a bare recording are.
+    """
+    words = ["isoscope", "export", str(source), "--format", request.format]
+    words += ["--out", str(request.target)]
+    if transitions is not None:
+        words += ["--transitions", str(transitions)]
+    if workspace is not None:
+        words += ["--workspace", str(workspace)]
+    splits, options = request.splits, request.options
+    if splits is not None and splits.fractions:
+        shares = ",".join(f"{n}={share:.15g}" for n, share in splits.fractions.items())
+        words += ["--split", shares]
+        if splits.by != "episode":
+            words += ["--split-by", splits.by]
+        if splits.seed:
+            words += ["--seed", str(splits.seed)]
+    for name in request.without:
+        words += ["--map", f"{name}="]
+    if options.fps is not None:
+        words += ["--fps", f"{options.fps:.15g}"]
+    if options.next_observation:
+        words.append("--next-observation")
+    for waiver in request.waivers:
+        words += ["--waive", f"{waiver.rule}={waiver.why}"]
+    if request.overwrite:
+        words.append("--overwrite")
+    return shlex.join(words)
+
+
+def whoever() -> str:
+    """Who waives: the user, as the system knows them."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # nobody known to the system
+        return "unknown"
