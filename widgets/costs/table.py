@@ -70,6 +70,7 @@ class CostsTable(QTreeWidget):
         self._t = DARK
         self._folded: set[str] = set()
         self._rows: list[Row] = []
+        self._shape: list[tuple[object, ...]] = []  # of what is in the tree
         self.setHeaderLabels(list(HEADER))
         for column, about in enumerate(ABOUT_HEADER):
             self.headerItem().setToolTip(column, about)
@@ -95,10 +96,23 @@ class CostsTable(QTreeWidget):
         """Take colours."""
         self._t = t
         self._bars.colour = blend(t.panel, t.accent, 0.30)
+        self._shape = []  # all anew, in the other colours
         self.show_rows(self._rows)
 
     def show_rows(self, rows: list[Row]) -> None:
         """Show these; the place that was scrolled to and the chosen row stay."""
+        flat = list(_flat(rows))
+        shape = [
+            (row.key, row.section, row.dim, len(row.cells), len(row.children))
+            for row in flat
+        ]
+        if shape and shape == self._shape:
+            # The same rows with other numbers, as in a live run: cheaper, and calm.
+            self._rows = rows
+            for item, row in zip(self.items(), flat, strict=True):
+                self._write(item, row)
+            return
+        self._shape = shape
         current = self.currentItem()
         chosen = None if current is None else current.data(0, KEY)
         scrolled = self.verticalScrollBar().value()
@@ -142,14 +156,23 @@ class CostsTable(QTreeWidget):
         """The item of a row's key."""
         return next((i for i in self.items() if i.data(0, KEY) == key), None)
 
+    @staticmethod
+    def _write(item: QTreeWidgetItem, row: Row) -> None:
+        """Put a row's texts into an item, where they are others than before."""
+        for column, cell in enumerate(row.cells):
+            if item.text(column) != cell:
+                item.setText(column, cell)
+            if item.toolTip(column) != row.about:
+                item.setToolTip(column, row.about)
+        if item.data(SHARE, BAR) != row.bar:
+            item.setData(SHARE, BAR, row.bar)
+
     def _item(self, row: Row) -> QTreeWidgetItem:
         item = QTreeWidgetItem(list(row.cells))
         item.setData(0, KEY, row.key)
-        for column in range(len(HEADER)):
-            item.setToolTip(column, row.about)
-            if column:
-                item.setTextAlignment(column, _RIGHT)
-        item.setData(SHARE, BAR, row.bar)
+        for column in range(1, len(HEADER)):
+            item.setTextAlignment(column, _RIGHT)
+        self._write(item, row)
         if row.section:
             self._dress(item, scaled(self.font(), 1.0, bold=True), self._t.dim)
         elif row.dim:
@@ -162,3 +185,10 @@ class CostsTable(QTreeWidget):
             item.setForeground(column, QColor(colour))
             if font is not None:
                 item.setFont(column, font)
+
+
+def _flat(rows: list[Row]) -> Iterator[Row]:
+    """All rows, each before its children."""
+    for row in rows:
+        yield row
+        yield from _flat(list(row.children))
