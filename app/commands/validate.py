@@ -107,7 +107,7 @@ def validate(
     with needs("validating"):
         from isoscope.app.datasets import choose, open_dataset, validated, waivers_of
     from isoscope.core.errors import UsageError
-    from isoscope.core.newfile import refuse_bad_target
+    from isoscope.core.newfile import new_file, refuse_bad_target
 
     if html is not None and junit is not None and html.resolve() == junit.resolve():
         raise UsageError(f"--html and --junit both name {html}")
@@ -120,12 +120,23 @@ def validate(
         open_dataset(source, transitions, substeps, labels), workspace, episodes, where
     )
     report = validated(chosen, waivers)
+    given = {
+        "--transitions": transitions,
+        "--workspace": workspace,
+        "--episodes": episodes,
+        "--where": where,
+        "--substeps": substeps,
+        "--labels": labels,
+    }
+    again = [console.PROGRAM, "validate", str(source)]
+    for name, value in given.items():
+        again += [] if value is None else [name, str(value)]
+    for text in waive or []:
+        again += ["--waive", text]
     for out, write in ((html, _html), (junit, _junit)):
         if out is not None:
-            from isoscope.core.newfile import new_file
-
             with new_file(out, overwrite=overwrite, sources=sources) as file:
-                file.write(write(report))
+                file.write(write(report, again))
             console.tell(f"wrote {out}")
     if as_json:
         console.emit_json(report)
@@ -134,13 +145,13 @@ def validate(
     return BLOCKED if report.blocking else 0
 
 
-def _html(report: "Report") -> bytes:
+def _html(report: "Report", command: list[str]) -> bytes:
     from isoscope.app.reports.validation import validation_page
 
-    return validation_page(report).encode()
+    return validation_page(report, command).encode()
 
 
-def _junit(report: "Report") -> bytes:
+def _junit(report: "Report", _: list[str]) -> bytes:
     from isoscope.app.reports.validation_junit import validation_junit
 
     return validation_junit(report)

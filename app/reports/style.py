@@ -54,7 +54,7 @@ code, .mono { font-family: ui-monospace, "DejaVu Sans Mono", Consolas, monospace
 .remedy { margin-top: .55rem; }
 .remedy b { font-weight: 600; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; margin: .4rem 0; }
-th { text-align: left; color: var(--dim); font-weight: 600; }
+th { text-align: left; color: var(--dim); font-weight: 600; white-space: nowrap; }
 th, td { padding: .28rem .8rem .28rem 0; border-bottom: 1px solid var(--border);
   vertical-align: top; overflow-wrap: anywhere; }
 td:first-child, th:first-child { white-space: nowrap; width: 1%; }

@@ -18,6 +18,8 @@ from isoscope.app.reports.validation_words import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isoscope.core.dataset.validate.report import EpisodeLine, Report, RuleResult
     from isoscope.core.dataset.validate.rule import Where
 
@@ -33,8 +35,8 @@ NAMES = {
 }
 
 
-def validation_page(report: Report) -> str:
-    """The page of a validation."""
+def validation_page(report: Report, command: Sequence[str] = ()) -> str:
+    """The page of a validation; `command` is what made it."""
     title = f"Isoscope validation of {Path(report.source).name}"
     failed = report.failed
     waived = [rule for rule in report.rules if rule.answer == "waived"]
@@ -57,10 +59,10 @@ def validation_page(report: Report) -> str:
         body.append("<h3>Rows that are no transitions</h3>")
         rows: list[Row] = [(f"{d['count']:,}", str(d["why"])) for d in report.dropped]
         body.append(table(("rows", "left out because"), rows))
-    command = shlex.join(["isoscope", "validate", report.source])
+    again = shlex.join(command or ["isoscope", "validate", report.source])
     body += [
         "<h3>How to reproduce</h3>",
-        f"<p><code>{escape(command)}</code></p>",
+        f"<p><code>{escape(again)}</code></p>",
         "</section>",
     ]
     return page(title, body)
@@ -79,17 +81,25 @@ def _failure(rule: RuleResult) -> str:
         who, why = escape(rule.waived_by or "unknown"), escape(rule.why or "")
         parts.append(f"<p><b>Waived by {who}:</b> {why}</p>")
     if rule.where:
-        rows = [_place(where) for where in rule.where]
+        head, rows = _told([_place(where) for where in rule.where])
         more = rule.count - len(rule.where)
         summary = f"Where: {rule.count:,} times" if rule.count > 1 else "Where"
         if more > 0:
             summary += f", the first {len(rows)}"
-        head = ("episode", "env", "row", "feature", "value", "expected")
-        parts.append(
-            f'<details open=""><summary>{summary}</summary>{table(head, rows)}</details>'
-        )
+        parts.append(f'<details open=""><summary>{summary}</summary>')
+        parts.append(f"{table(head, rows)}</details>")
     parts.append("</article>")
     return "".join(parts)
+
+
+def _told(rows: list[Row]) -> tuple[Row, list[Row]]:
+    """The heading and the rows without columns that nothing is in."""
+    head = ("episode", "env", "row", "feature", "value", "expected")
+    kept = [k for k in range(len(head)) if any(row[k] for row in rows)]
+    return (
+        tuple(head[k] for k in kept),
+        [tuple(row[k] for k in kept) for row in rows],
+    )
 
 
 def _place(where: Where) -> Row:

@@ -73,9 +73,15 @@ class IncompleteRule(Quiet):
     def finish(self) -> Outcome:
         """Count."""
         if self.outcome.count:
+            many = self.outcome.count != 1
+            who = (
+                f"{self.outcome.count} episodes just stop"
+                if many
+                else ("1 episode just stops")
+            )
             self.outcome.message = (
-                f"{self.outcome.count} episodes just stop: neither terminated nor "
-                "truncated, and nothing is made up; a value at their end must be "
-                "bootstrapped, or they be rejected"
+                f"{who}: neither terminated nor truncated, and nothing is made up; a "
+                f"value at {'their end' if many else 'its end'} must be bootstrapped, "
+                f"or {'they' if many else 'it'} be rejected"
             )
         return self.outcome
