@@ -73,7 +73,9 @@ def nothing_left() -> Iterator[None]:
     yield
     gc.collect()
     assert children() <= before[0]
-    assert segments() <= before[1]
+    # other tests share memory too, at the same time; only what is left over stays
+    new = segments() - before[1]
+    wait_until(lambda: not new & segments())
 
 
 def bad(where: int, what: str, when: str, folder: Path) -> list[Any]:
@@ -141,7 +143,9 @@ def test_all_workers_killed_are_one_error() -> None:
     envs.reset()
     for info in envs.worker_info:
         os.kill(info.pid, signal.SIGKILL)
-    wait_until(lambda: not any(_runs(info.pid) for info in envs.worker_info))
+    # a process shows as dead in /proc before all of its threads are
+    how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    wait_until(lambda: all(os.waitid(os.P_PID, i.pid, how) for i in envs.worker_info))
     with pytest.raises(WorkerDiedError) as died:
         envs.step(ZEROS)
     assert died.value.environments == (0, 1, 2, 3)
