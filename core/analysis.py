@@ -22,12 +22,14 @@ from isoscope.core.controltime import control_time_s
 from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.audit import audit
 from isoscope.core.isolation.context import Context, Examined
+from isoscope.core.isolation.tainting import Tainting
 from isoscope.core.turns import Turns
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.align import AlignResult, AlignSegment
     from isoscope.core.attribution.result import Attribution
     from isoscope.core.isolation.findings import Audit, Finding
+    from isoscope.core.isolation.tainting import Tainted
     from isoscope.core.recording.model import Labels, Recording
     from isoscope.core.recording.source import Cancel, Progress
     from isoscope.core.recording.tracks import Array, Int64Array
@@ -65,6 +67,8 @@ class Analysis:
         How long it took.
     alignment
         How the clocks lie over one another; None until that is worked out.
+    tainting
+        Works out what the findings taint; None while there is no whole audit.
     """
 
     rows: int
@@ -74,6 +78,7 @@ class Analysis:
     reference: str
     timings: Timings
     alignment: AlignResult | None = None
+    tainting: Tainting | None = None
 
     @property
     def labels(self) -> Labels:
@@ -89,6 +94,15 @@ class Analysis:
     def findings(self) -> list[Finding]:
         """Worst first; empty while there is no audit."""
         return self.audit.findings if self.audit is not None else []
+
+    @property
+    def tainted(self) -> Tainted | None:
+        """What can't be trusted because of the findings; worked out only once.
+
+        None while there is no audit of the whole recording, so also of a run that goes
+        on.
+        """
+        return None if self.tainting is None else self.tainting.tainted
 
     @cached_property
     def by_environment(self) -> Int64Array:
@@ -180,7 +194,7 @@ class Analysis:
 
     def prepare(self) -> None:
         """Work out now what is otherwise worked out when it is first asked for."""
-        _ = self.environments, self._segments
+        _ = self.environments, self._segments, self.tainted
 
 
 class Analyser:
@@ -256,6 +270,7 @@ def audited(
         audit=found,
         reference=reference.recording.name if reference is not None else "",
         timings=replace(analysis.timings, audit_s=time.perf_counter() - begin),
+        tainting=Tainting(subject, found.findings),
     )
     made.prepare()
     return made

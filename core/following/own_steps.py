@@ -184,7 +184,7 @@ class OwnSteps:
         known.substeps = self.substeps
         control = self._control.values
         return FollowedAnalysis(
-            rows, known, control, self.audit, "", Timings(0.0), None, self
+            rows, known, control, self.audit, "", Timings(0.0), steps=self
         )
 
 

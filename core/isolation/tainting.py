@@ -17,10 +17,12 @@ from isoscope.core.isolation.labelled_tables import Transitions
 from isoscope.core.recording.model import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from isoscope.core.isolation.context import Examined
     from isoscope.core.isolation.findings import Finding
+    from isoscope.core.recording.labelled.labelled import LabelledRecording
+    from isoscope.core.recording.model import Labels
     from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
 
 _NONE: Int64Array = np.zeros(0, np.int64)
@@ -103,7 +105,7 @@ def tainted(examined: Examined, findings: Sequence[Finding]) -> Tainted:
     findings
         In the order in which reasons are to be given; worst first, say.
     """
-    table = _Table(examined)
+    table = _Table(examined.attribution.labels, examined.recording.labelled)
     spans = [
         span
         for number, finding in enumerate(findings)
@@ -117,15 +119,62 @@ def tainted(examined: Examined, findings: Sequence[Finding]) -> Tainted:
     return Tainted(rows, transitions, tuple(findings), tuple(spans))
 
 
+def row_reasons(
+    labels: Labels,
+    findings: Sequence[Finding],
+    own: Callable[[int], Int64Array] | None = None,
+) -> Array:
+    """`Tainted.row_reason` alone, for a run that goes on: no transition is looked at.
+
+    Parameters
+    ----------
+    labels
+        Of the rows there are so far, T.
+    findings
+        In the order in which reasons are to be given.
+    own
+        Gives the native steps of an environment, ascending, where they are known
+        already; it may give some that came after those of `labels`.
+
+    Returns
+    -------
+    Array
+        int32 [T]: the first finding that taints a native step; -1 for none.
+    """
+    table = _Table(labels, None, own)
+    spans = [
+        (span.finding, span.rows)
+        for number, finding in enumerate(findings)
+        for span in table.spans(number, finding)
+    ]
+    return _reasons(table.rows, spans)
+
+
+class Tainting:
+    """What the findings of one audit taint, worked out when it is first asked for."""
+
+    def __init__(self, examined: Examined, findings: Sequence[Finding]) -> None:
+        self._examined, self._findings = examined, findings
+
+    @cached_property
+    def tainted(self) -> Tainted:
+        """What can't be trusted."""
+        return tainted(self._examined, self._findings)
+
+
 class _Table:
     """The labels of rows and transitions, by environment."""
 
-    def __init__(self, examined: Examined) -> None:
-        labels = examined.attribution.labels
+    def __init__(
+        self,
+        labels: Labels,
+        labelled: LabelledRecording | None,
+        own: Callable[[int], Int64Array] | None = None,
+    ) -> None:
         self.rows = len(labels)
         self._labels = labels
+        self._known = own
         self._own_rows: dict[int, Int64Array] = {}
-        labelled = examined.recording.labelled
         self._table = None if labelled is None else Transitions(labelled)
         self.transitions = 0 if self._table is None else len(self._table)
 
@@ -143,8 +192,13 @@ class _Table:
         key = -1 if env is None else env
         found = self._own_rows.get(key)
         if found is None:
-            mine = self._labels.env == key if key >= 0 else slice(None)
-            found = np.arange(self.rows)[mine]
+            if key < 0:
+                found = np.arange(self.rows)
+            elif self._known is not None:
+                found = self._known(key)
+                found = found[: int(np.searchsorted(found, self.rows))]
+            else:
+                found = np.flatnonzero(self._labels.env == key)
             self._own_rows[key] = found
         return found
 

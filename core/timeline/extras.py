@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isoscope.core.isolation.places import row_of
+from isoscope.core.isolation.tainting import row_reasons
 from isoscope.core.timeline.model import Arc, FindingMark, Taint, TimelineExtras
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from isoscope.core.analysis import Analysis
     from isoscope.core.isolation.findings import Finding
+    from isoscope.core.recording.model import Labels
+    from isoscope.core.recording.tracks import Array, Int64Array
 
 # Of a run with thousands of findings the worst are drawn; the list has all of them.
 MOST_DRAWN = 5000
@@ -41,44 +48,80 @@ def extras_of(analysis: Analysis) -> TimelineExtras:
         )
         for rewind in attribution.rewinds[:MOST_DRAWN]
     ]
-    marks, taints = found_so_far(analysis.findings)
+    spread = analysis.tainted
+    taints: tuple[Taint, ...] = ()
+    if spread is not None:
+        reasons, findings = spread.row_reason, spread.findings
+        taints = taints_of(reasons, findings, attribution.labels, analysis.rows_of)
     return TimelineExtras(
         labels=attribution.labels,
         arcs=tuple(arcs),
-        findings=marks,
+        findings=_marks(analysis.findings),
         residual=attribution.residual_m,
         tainted=taints,
     )
 
 
-def found_so_far(
-    findings: list[Finding],
-) -> tuple[tuple[FindingMark, ...], tuple[Taint, ...]]:
-    """Marks of findings and what they taint; of a run that goes on, all there is."""
-    marks, taints = [], []
+def found_so_far(analysis: Analysis) -> TimelineExtras:
+    """What the checks that keep up say of a run that goes on: marks and taint."""
+    findings, labels = analysis.findings, analysis.labels
+    reasons = row_reasons(labels, findings, analysis.rows_of)
+    taints = taints_of(reasons, findings, labels, analysis.rows_of)
+    return TimelineExtras(findings=_marks(findings), tainted=taints)
+
+
+def taints_of(
+    reasons: Array,
+    findings: Sequence[Finding],
+    labels: Labels,
+    own: Callable[[int], Int64Array],
+) -> tuple[Taint, ...]:
+    """The tainted rows of each environment as stretches of its own steps.
+
+    While other environments step, an environment waits in the state that its last step
+    left; so a stretch goes on through the rows of others, and is broken by a step of
+    its own that can be trusted. None of an environment's stretches overlap.
+
+    Parameters
+    ----------
+    reasons
+        int32 [T]: the finding that taints each row; -1 for none.
+    findings
+        What the reasons are places in.
+    labels
+        Whose the rows are, T.
+    own
+        Gives the native steps of an environment, ascending.
+    """
+    bad = np.flatnonzero(reasons >= 0)
+    whose = labels.env[bad]
+    order = np.argsort(whose, kind="stable")
+    bad, whose = bad[order], whose[order]
+    taints = []
+    for rows in np.split(bad, np.flatnonzero(np.diff(whose)) + 1):
+        if not len(rows):
+            continue
+        env = int(labels.env[rows[0]])
+        place = rows if env < 0 else np.searchsorted(own(env), rows)
+        why = reasons[rows]
+        begins = np.flatnonzero((np.diff(place) != 1) | (np.diff(why) != 0)) + 1
+        ends = np.append(begins, len(rows)) - 1
+        for first, last in zip([0, *begins.tolist()], ends.tolist(), strict=True):
+            low, high = int(rows[first]), int(rows[last])
+            key = findings[int(why[first])].id
+            text = f"tainted by {key}: native steps {low} to {high}"
+            if env < 0:
+                taints.append(Taint(low, high, None, text))
+            else:
+                taints.append(Taint(low, high, env, f"env {env} is {text}"))
+    return tuple(taints)
+
+
+def _marks(findings: Sequence[Finding]) -> tuple[FindingMark, ...]:
+    marks = []
     for finding in findings[:MOST_DRAWN]:
         row = row_of(finding)
         if row is not None:
-            marks.append(
-                FindingMark(row, finding.severity, _text(finding), finding.env)
-            )
-        taints += _taints(finding)
-    return tuple(marks), tuple(taints)
-
-
-def _text(finding: Finding) -> str:
-    return f"{finding.severity}: {finding.headline}"
-
-
-def _taints(finding: Finding) -> list[Taint]:
-    """The rows that a finding taints, each of the environment that it reaches."""
-    reached = {a.native: a.env for a in finding.affected}
-    return [
-        Taint(
-            low,
-            high,
-            reached.get(low, finding.env),
-            f"tainted by {finding.id}: native steps {low} to {high}",
-        )
-        for low, high in finding.tainted[:MOST_DRAWN]
-    ]
+            text = f"{finding.severity}: {finding.headline}"
+            marks.append(FindingMark(row, finding.severity, text, finding.env))
+    return tuple(marks)

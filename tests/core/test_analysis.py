@@ -16,6 +16,7 @@ from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.context import Examined
 from isoscope.core.recording.model import Recording
 from isoscope.core.recording.registry import load, open_source
+from tests.core.isolation.building import Run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,3 +177,25 @@ def test_own_rows_are_found_as_by_looking_at_each(
     assert found.environments == tuple(sorted({e for e in owners if e >= 0}))
     inside = 0 <= row < len(owners)
     assert found.owner(row) == (owners[row] if inside else -1)
+
+
+def test_it_knows_what_is_tainted_and_works_it_out_once(recordings: Path) -> None:
+    recording = load(recordings / MISSED)
+    unfinished = Analyser(recording).run(complete=False)
+    assert unfinished.tainted is None
+    found = audited(unfinished, recording)
+    assert found.tainted is not None
+    rows = np.flatnonzero(found.tainted.rows)
+    assert rows.tolist() == [34, 35, 38, 39]
+    assert (found.labels.env[rows] == 0).all()
+    assert [f.id for f in found.tainted.why_row(34)] == ["missed-restore"]
+    assert len(found.tainted.transitions) == 0  # a bare recording has none
+    assert aligned(found, recording).tainted is found.tainted
+
+
+def test_a_labelled_recording_s_transitions_are_tainted(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).resets().steps(2)
+    run.step(0, restore=False)  # env 1 stepped last
+    spread = Analyser(run.examine().recording).run().tainted
+    assert spread is not None
+    assert spread.transitions.tolist() == [False] * 6 + [True]

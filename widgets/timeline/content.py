@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -13,14 +14,24 @@ from isoscope.core.timeline.chunk_words import trajectory_lanes
 from isoscope.core.timeline.extras import extras_of, found_so_far
 from isoscope.core.timeline.growing import GrowingTimeline
 from isoscope.core.timeline.lanes import timeline_of
-from isoscope.core.timeline.model import TimelineExtras
 from isoscope.core.timeline.told_lanes import regrouped
 from isoscope.widgets.document import Phase
 
 if TYPE_CHECKING:
-    from isoscope.core.timeline.model import Timeline
+    from isoscope.core.timeline.model import Timeline, TimelineExtras
     from isoscope.core.timeline.told_lanes import Grouping
     from isoscope.widgets.document import Document
+
+SHARE = 0.05  # of the time that looking at what is tainted may take, live
+
+
+@dataclass(frozen=True, slots=True)
+class _SoFar:
+    """What was found of a run that goes on, at how many findings and rows."""
+
+    stage: tuple[int, int]
+    extras: TimelineExtras
+    not_before_s: float  # when more rows alone are worth another look
 
 
 class Content:
@@ -32,9 +43,7 @@ class Content:
         self._growing: WeakKeyDictionary[Document, GrowingTimeline] = (
             WeakKeyDictionary()
         )
-        self._so_far: WeakKeyDictionary[Document, tuple[int, TimelineExtras]] = (
-            WeakKeyDictionary()
-        )
+        self._so_far: WeakKeyDictionary[Document, _SoFar] = WeakKeyDictionary()
         self._lanes: WeakKeyDictionary[Document, ChunkLanes] = WeakKeyDictionary()
 
     def set_extras(self, document: Document, extras: TimelineExtras | None) -> None:
@@ -90,16 +99,28 @@ class Content:
         )
 
     def _found(self, document: Document) -> TimelineExtras | None:
-        """What the checks that keep up have found; made anew only where that is new."""
-        findings = document.findings
-        if not findings:
+        """What the checks that keep up have found, made anew where it may be new.
+
+        What a finding taints grows with the run: how often that is looked at is
+        bounded by what it costs.
+        """
+        analysis = document.analysis
+        if analysis is None or not analysis.findings:
+            self._so_far.pop(document, None)
             return None
+        stage = (len(analysis.findings), analysis.rows)
         known = self._so_far.get(document)
-        if known is None or known[0] != len(findings):
-            marks, taints = found_so_far(findings)
-            extras = TimelineExtras(findings=marks, tainted=taints)
-            known = self._so_far[document] = (len(findings), extras)
-        return known[1]
+        now = time.monotonic()
+        if known is not None and (
+            known.stage == stage
+            or (known.stage[0] == stage[0] and now < known.not_before_s)
+        ):
+            return known.extras
+        extras = found_so_far(analysis)
+        spent_s = time.monotonic() - now
+        made = _SoFar(stage, extras, now + spent_s / SHARE)
+        self._so_far[document] = made
+        return extras
 
     def _whole(self, document: Document) -> Timeline:
         extras = self._extras.get(document)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from isoscope.core.isolation.findings import Affected, Finding, Taint
-from isoscope.core.isolation.tainting import tainted
+from isoscope.core.isolation.tainting import row_reasons, tainted
 from tests.core.isolation.building import Run
 from tests.core.isolation.worlds import examine, shared
 
@@ -127,6 +127,12 @@ def test_only_the_environment_s_own_from_there_on(
     assert (table["env"][took] == env).all()
     for low, high, hit in zip(table["first_row"], table["last_row"], took, strict=True):
         assert hit == bool(found.rows[low : high + 1].any())
+    labels = examined.attribution.labels
+    np.testing.assert_array_equal(row_reasons(labels, found.findings), found.row_reason)
+    more = {e: np.append(examined.rows_of(e), [10**6]) for e in range(3)}
+    np.testing.assert_array_equal(
+        row_reasons(labels, found.findings, more.__getitem__), found.row_reason
+    )
     wider = tainted(examined, [_of(Taint(env=env, native=(first, None), until="end"))])
     assert (wider.rows >= found.rows).all()
 
