@@ -131,6 +131,11 @@ def manifest_of(
         waivers=_waivers(made.report),
         validation=None if made.report is None else _validation(made.report),
         audit=None if made.audit is None else _counts(made.audit),
+        findings={
+            check.id: check.found
+            for check in (made.audit.checks if made.audit is not None else ())
+            if check.found
+        },
         files=written,
         sha256=together(written, folder=content.is_dir()),
     )

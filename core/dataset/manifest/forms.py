@@ -183,6 +183,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         Native steps by solver status.
     fields_map
         Names in the dataset by names in the source.
+    audit, findings
+        How much the audit of the whole recording found, and how often what; None and
+        empty where there was none.
     """
 
     schema: Literal["isoscope.manifest/1"] = SCHEMA
@@ -209,6 +212,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     waivers: list[Waiver] = []
     validation: Validation | None = None
     audit: dict[str, int] | None = None
+    findings: dict[str, int] = {}
     files: list[FileEntry] = []
     sha256: str = ""
     missing: list[Missing] = []

@@ -123,6 +123,11 @@ def test_errors_block_and_nothing_is_written(
         *("--waive", "audit:missed-restore=to study the fault"),
     )
     assert waived["waived"] == ["audit:missed-restore"]
+    # The manifest keeps what the audit found in all of the recording.
+    for target in (str(out), str(tmp_path / "waived")):
+        manifest = as_json(capsys, "manifest", "show", target)
+        assert manifest["findings"]["missed-restore"] == 1
+        assert manifest["audit"]["errors"] == 1
 
 
 @pytest.mark.parametrize(
