@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from isoscope.core.isolation.findings import Finding
+from isoscope.widgets.findings.rows import Folded
 from isoscope.widgets.findings.texts import (
     before_after,
     checks_listed,
@@ -27,8 +28,13 @@ HERE = {
 }
 
 
-def details_html(of: Finding | NotRun, t: Tokens) -> str:
+def details_html(of: Finding | NotRun | Folded, t: Tokens) -> str:
     """What a row says in full, as rich text."""
+    if isinstance(of, Folded):
+        do = "Click it to fold them." if of.open else "Click it to list them."
+        head = f"{len(of.checks)} checks could not run here. {do}"
+        told = [_paragraph(_why(*one), t.dim) for one in of.reasons]
+        return _paragraph(head, t.text) + "".join(told)
     if not isinstance(of, Finding):
         said = f"{_sentence(of.reason)} It needs {of.needs}."
         return _paragraph(said, t.text) + _paragraph(HERE.get(of.id, ""), t.dim)
@@ -50,13 +56,19 @@ def quiet_html(audit: Audit, t: Tokens) -> str:
     return head + _paragraph(ran + checks_listed(audit) + ".", t.dim)
 
 
-def plain_text(of: Finding | NotRun) -> str:
+def plain_text(of: Finding | NotRun | Folded) -> str:
     """What a row says, to be copied."""
+    if isinstance(of, Folded):
+        return "\n".join(plain_text(one) for one in of.checks)
     if not isinstance(of, Finding):
         return f"{of.id} could not run: {of.reason}; it needs {of.needs}"
     lines = [f"{of.severity} {of.id}: {of.message}", of.remedy]
     lines += [f"{name}: {value}" for name, value in facts(of)]
     return "\n".join(lines)
+
+
+def _why(reason: str, checks: list[str]) -> str:
+    return f"{_sentence(reason)} So these did not look: {', '.join(checks)}."
 
 
 def _sentence(text: str) -> str:

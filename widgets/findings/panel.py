@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from isoscope.widgets.findings.details import details_html, plain_text, quiet_html
-from isoscope.widgets.findings.rows import GROUPS, Group, Row, counts, rows_of
+from isoscope.widgets.findings.rows import GROUPS, Folded, Group, Row, counts, rows_of
 from isoscope.widgets.findings.table import FindingsModel, FindingsTable, group_text
 from isoscope.widgets.findings.texts import checks_text
 from isoscope.widgets.look import dress, scaled
@@ -52,6 +52,7 @@ class FindingsPanel(Panel):
         super().__init__(session, parent)
         self._document: Document | None = None
         self._hidden: set[Group] = set()
+        self._unfolded = False  # whether all checks that could not run are listed
         self._choosing = False  # the session is being shown, not the user heard
         self.model = FindingsModel(self)
         self.table = FindingsTable(self.model)
@@ -74,7 +75,7 @@ class FindingsPanel(Panel):
             button.clicked.connect(lambda on, group=group: self.show_group(group, on))
             self.filters[group] = button
         self.table.clicked.connect(self._clicked)
-        self.table.activated.connect(self._clicked)
+        self.table.entered_row.connect(self._clicked)
         self.table.selectionModel().currentRowChanged.connect(self._moved)
         self.table.customContextMenuRequested.connect(self._context_menu)
         self.details.setWordWrap(True)
@@ -124,6 +125,15 @@ class FindingsPanel(Panel):
         self.filters[group].setChecked(on)
         self._fill()
 
+    def unfold(self, on: bool) -> None:
+        """List all checks that could not run, or fold them into one line."""
+        self._unfolded = on
+        self._fill()
+        at = next((i for i, r in enumerate(self.rows) if isinstance(r.of, Folded)), -1)
+        if at >= 0:
+            self._select(at)
+            self._tell()
+
     @property
     def rows(self) -> list[Row]:
         """The rows that are listed."""
@@ -151,7 +161,7 @@ class FindingsPanel(Panel):
             button.setAccessibleName(f"{ABOUT[group]}: {number[group]}")
             button.setVisible(number[group] > 0)
         shown = [group for group in GROUPS if group not in self._hidden]
-        rows = rows_of(audit, shown)
+        rows = rows_of(audit, shown, unfolded=self._unfolded)
         if rows != self.model.rows:
             self._choosing = True
             self.model.show_rows(rows)
@@ -178,20 +188,25 @@ class FindingsPanel(Panel):
         at = next(
             (i for i, row in enumerate(self.rows) if row.at == wanted is not None), None
         )
-        self._choosing = True
-        selection = self.table.selectionModel()
         if at is not None:
-            index = self.model.index(at, 0)
-            selection.setCurrentIndex(
-                index,
-                QItemSelectionModel.SelectionFlag.ClearAndSelect
-                | QItemSelectionModel.SelectionFlag.Rows,
-            )
-            self.table.scrollTo(index)
+            self._select(at)
         elif wanted is not None or not self.table.currentIndex().isValid():
-            selection.clear()
-        self._choosing = False
+            self._choosing = True
+            self.table.selectionModel().clear()
+            self._choosing = False
         self._tell()
+
+    def _select(self, at: int) -> None:
+        """Choose a row without going there."""
+        self._choosing = True
+        index = self.model.index(at, 0)
+        self.table.selectionModel().setCurrentIndex(
+            index,
+            QItemSelectionModel.SelectionFlag.ClearAndSelect
+            | QItemSelectionModel.SelectionFlag.Rows,
+        )
+        self.table.scrollTo(index)
+        self._choosing = False
 
     def _tell(self) -> None:
         """Write below the table what its chosen row means."""
@@ -218,8 +233,12 @@ class FindingsPanel(Panel):
             self._go(self.rows[index.row()])
 
     def _clicked(self, index: QModelIndex) -> None:
-        """Go there again, also where the row was chosen already."""
-        self._go(self.rows[index.row()])
+        """Go there again, also where the row was chosen already; or fold, or unfold."""
+        row = self.rows[index.row()]
+        if isinstance(row.of, Folded):
+            self.unfold(not row.of.open)
+        else:
+            self._go(row)
 
     def _go(self, row: Row) -> None:
         if row.at is not None:
@@ -239,6 +258,10 @@ class FindingsPanel(Panel):
         clipboard = QGuiApplication.clipboard()
         if row.at is not None:
             menu.addAction("Go there", lambda: self._go(row))
+        folded = row.of
+        if isinstance(folded, Folded):
+            text = "Fold them" if folded.open else "List them"
+            menu.addAction(text, lambda: self.unfold(not folded.open))
         menu.addAction("Copy", lambda: clipboard.setText(plain_text(row.of)))
         return menu
 

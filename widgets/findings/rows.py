@@ -23,6 +23,31 @@ Group: TypeAlias = Literal["error", "warning", "note", "not run"]
 GROUPS: tuple[Group, ...] = (*SEVERITIES, "not run")
 # Told by shape and word as well as by colour.
 SHAPES: dict[Group, str] = {"error": "▲", "warning": "●", "note": "○", "not run": "–"}
+MOST_LISTED = 3  # checks that could not run; more are folded into one line
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Checks that could not run, as one line.
+
+    Attributes
+    ----------
+    checks
+        All of them.
+    open
+        Whether they are listed below the line.
+    """
+
+    checks: tuple[NotRun, ...]
+    open: bool
+
+    @property
+    def reasons(self) -> list[tuple[str, list[str]]]:
+        """Each reason with the checks that have it, the most frequent one first."""
+        found: dict[str, list[str]] = {}
+        for one in self.checks:
+            found.setdefault(one.reason, []).append(one.id)
+        return sorted(found.items(), key=lambda item: -len(item[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +77,7 @@ class Row:
     evidence: str
     envs: tuple[int, ...]
     at: int | None
-    of: Finding | NotRun
+    of: Finding | NotRun | Folded
 
     @property
     def texts(self) -> tuple[str, str, str, str, str]:
@@ -61,8 +86,10 @@ class Row:
         return severity, self.id, self.who, self.place, self.evidence
 
 
-def rows_of(audit: Audit | None, groups: Iterable[Group] = GROUPS) -> list[Row]:
-    """The rows of these groups."""
+def rows_of(
+    audit: Audit | None, groups: Iterable[Group] = GROUPS, *, unfolded: bool = True
+) -> list[Row]:
+    """The rows of these groups; many checks that could not run are below one line."""
     if audit is None:
         return []
     wanted = set(groups)
@@ -81,11 +108,25 @@ def rows_of(audit: Audit | None, groups: Iterable[Group] = GROUPS) -> list[Row]:
         if finding.severity in wanted
     ]
     if "not run" in wanted:
-        rows += [
-            Row("not run", n.id, "", NOTHING_KNOWN, n.reason, (), None, n)
-            for n in audit.not_run
-        ]
+        many = len(audit.not_run) > MOST_LISTED
+        if many:
+            rows.append(_folded(Folded(tuple(audit.not_run), unfolded)))
+        if unfolded or not many:
+            rows += [
+                Row("not run", n.id, "", NOTHING_KNOWN, n.reason, (), None, n)
+                for n in audit.not_run
+            ]
     return rows
+
+
+def _folded(line: Folded) -> Row:
+    arrow = "▾" if line.open else "▸"
+    name = f"{arrow} {len(line.checks)} checks"
+    reasons = line.reasons
+    text = reasons[0][0]
+    if len(reasons) > 1:
+        text += f" ({len(reasons[0][1])}), and other reasons"
+    return Row("not run", name, "", NOTHING_KNOWN, text, (), None, line)
 
 
 def counts(audit: Audit | None) -> dict[Group, int]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -154,7 +162,16 @@ class CellPainter(QStyledItemDelegate):
 
 
 class FindingsTable(QTableView):
-    """The view: whole rows are chosen, with the mouse or with Up and Down."""
+    """The view: whole rows are chosen, with the mouse or with Up and Down.
+
+    Signals
+    -------
+    entered_row
+        Return or Enter on a row; its index. What a click does is told by `clicked`,
+        since some desktops activate a row by the click already.
+    """
+
+    entered_row = Signal(QModelIndex)
 
     def __init__(self, model: FindingsModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -206,7 +223,7 @@ class FindingsTable(QTableView):
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             index = self.currentIndex()
             if index.isValid():
-                self.activated.emit(index)
+                self.entered_row.emit(index)
         else:
             event.ignore()
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from isoscope.widgets.session import Document
 
+FOLDED = f"▸ {len(CHECKS) - 12} checks"
 LEFT = Qt.MouseButton.LeftButton
 
 
@@ -117,7 +118,40 @@ def test_down_reaches_what_could_not_run_and_moves_nothing(
     qtbot.keyClick(panel.table, Qt.Key.Key_Down)
     assert session.clock.row == 34
     assert document.finding == 0
+    assert panel.rows[1].id == FOLDED
+    assert "could not run here" in panel.details.text()
+    qtbot.keyClick(panel.table, Qt.Key.Key_Return)
+    qtbot.keyClick(panel.table, Qt.Key.Key_Down)
+    assert session.clock.row == 34
+    assert document.finding == 0
+    assert panel.rows[2].id == "hidden-leak"
     assert "It needs an independent twin" in panel.details.text()
+
+
+def test_a_click_unfolds_what_could_not_run_and_folds_it_again(
+    panel: FindingsPanel, session: Session, opened, qtbot
+) -> None:
+    document = opened("shared_cartpole_missed_restore")
+    assert [row.group for row in panel.rows] == ["error", "not run"]
+    click(qtbot, panel, 1)
+    assert len(panel.rows) == 2 + len(CHECKS) - 12
+    assert panel.rows[1].id == f"▾ {len(CHECKS) - 12} checks"
+    assert panel.table.currentIndex().row() == 1
+    assert "Click it to fold them." in panel.details.text()
+    # What the user was looking at is looked at still.
+    assert document.finding is None
+    opened("shared_cartpole_2env")
+    assert len(panel.rows) == 1 + len(CHECKS) - 12
+    session.activate(document)
+    click(qtbot, panel, 1)
+    assert [row.group for row in panel.rows] == ["error", "not run"]
+    actions = {a.text(): a for a in panel.menu_for(panel.rows[1]).actions()}
+    actions["Copy"].trigger()
+    copied = QGuiApplication.clipboard().text().splitlines()
+    assert len(copied) == len(CHECKS) - 12
+    assert copied[0].startswith("hidden-leak could not run: ")
+    actions["List them"].trigger()
+    assert len(panel.rows) == 2 + len(CHECKS) - 12
 
 
 def test_the_session_s_finding_is_chosen_in_the_table(
@@ -131,7 +165,7 @@ def test_the_session_s_finding_is_chosen_in_the_table(
 
 def test_a_filter_takes_a_severity_away(panel: FindingsPanel, opened, qtbot) -> None:
     opened("restore_twice")
-    not_run = ["not run"] * (len(CHECKS) - 12)
+    not_run = ["not run"]
     assert [row.group for row in panel.rows] == ["note", "note", *not_run]
     for button in panel.title_tools():
         button.setParent(panel)
@@ -148,7 +182,7 @@ def test_no_finding_tells_which_checks_looked(panel: FindingsPanel, opened) -> N
     assert "No findings." in panel.details.text()
     assert "missed-restore" in panel.details.text()
     assert panel.subtitle == f"12 checks ran, {len(CHECKS) - 12} could not"
-    assert panel.rows[0].id == "hidden-leak"
+    assert panel.rows[0].id.endswith(" checks")
     assert {row.group for row in panel.rows} == {"not run"}
 
 
@@ -177,7 +211,8 @@ def test_a_row_is_copied_whole(panel: FindingsPanel, opened) -> None:
     text = QGuiApplication.clipboard().text()
     assert text.startswith("error missed-restore: env 0 went on from env 1's state")
     assert "distance to own state [m]: 0.100585" in text
-    names = [action.text() for action in panel.menu_for(panel.rows[1]).actions()]
+    panel.unfold(True)
+    names = [action.text() for action in panel.menu_for(panel.rows[2]).actions()]
     assert names == ["Copy"]
 
 
@@ -186,9 +221,9 @@ def test_another_document_brings_its_own(
 ) -> None:
     one = opened("shared_cartpole_missed_restore")
     opened("restore_twice")
-    assert [row.id for row in panel.rows[:3]] == ["rewind", "rewind", "hidden-leak"]
+    assert [row.id for row in panel.rows[:3]] == ["rewind", "rewind", FOLDED]
     session.activate(one)
-    assert [row.id for row in panel.rows[:2]] == ["missed-restore", "hidden-leak"]
+    assert [row.id for row in panel.rows[:2]] == ["missed-restore", FOLDED]
 
 
 def test_it_is_legible_in_both_themes(

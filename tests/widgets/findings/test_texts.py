@@ -8,7 +8,7 @@ import pytest
 
 from isoscope.core.isolation.findings import Affected, Audit, CheckRan, Finding, NotRun
 from isoscope.widgets.findings.details import details_html, plain_text, quiet_html
-from isoscope.widgets.findings.rows import counts, rows_of
+from isoscope.widgets.findings.rows import Folded, counts, rows_of
 from isoscope.widgets.findings.texts import (
     before_after,
     envs_of,
@@ -90,6 +90,29 @@ def test_what_could_not_run_comes_last_and_can_be_left_out() -> None:
     assert [row.at for row in rows_of(audit, ["note"])] == [1]
     assert counts(audit) == {"error": 1, "warning": 0, "note": 1, "not run": 1}
     assert rows_of(None) == []
+    assert rows_of(audit, unfolded=False) == rows_of(audit)  # one needs no folding
+
+
+def test_many_that_could_not_run_are_below_one_line() -> None:
+    reasons = ["odd", "bare", "bare", "bare"]
+    checks = [
+        NotRun(id=f"check-{i}", reason=reason, needs="more")
+        for i, reason in enumerate(reasons)
+    ]
+    audit = Audit(files=["a.h5"], findings=[], not_run=checks, checks=[])
+    (line,) = rows_of(audit, unfolded=False)
+    assert line.texts[1:] == ("▸ 4 checks", "", "—", "bare (3), and other reasons")
+    assert isinstance(line.of, Folded)
+    assert line.of.reasons == [
+        ("bare", ["check-1", "check-2", "check-3"]),
+        ("odd", ["check-0"]),
+    ]
+    said = details_html(line.of, DARK)
+    assert "Bare. So these did not look: check-1, check-2, check-3." in said
+    listed = rows_of(audit)
+    assert listed[0].texts[1] == "▾ 4 checks"
+    assert [row.id for row in listed[1:]] == [one.id for one in checks]
+    assert rows_of(audit, ["error"], unfolded=False) == []
     assert sum(counts(None).values()) == 0
 
 
