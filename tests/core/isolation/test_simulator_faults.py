@@ -7,20 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 
-from isoscope.app.demo.run import DemoRun
-from isoscope.app.demo.settings import DemoSettings
-from isoscope.core import tap
-from isoscope.core.attribution.attributor import attribute
-from isoscope.core.envs.faults.order import parse_order
 from isoscope.core.envs.faults.registry import all_faults
-from isoscope.core.isolation.audit import audit
-from isoscope.core.isolation.context import Context, Examined
-from isoscope.core.recording.registry import load
+from tests.core.isolation.demo_audit import audited
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from isoscope.core.isolation.findings import Audit
 
 STEP, RESET = "1:2/3", "1:2/0"
 FAULTS = {
@@ -51,37 +42,6 @@ NOBODY_S = {"failing-cleanup"}  # a scene's, as the last of its environments clo
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
     torch.set_num_threads(1)
-
-
-def audited(folder: Path, fault: str = "", **more: Any) -> tuple[Audit, dict[str, Any]]:
-    """Run a demo with a tap around every environment, and audit what it recorded."""
-    path = folder / "run.isoscope.h5"
-    settings = DemoSettings(
-        **{
-            "envs": 3,
-            "steps": 12,
-            "faults": (parse_order(fault),) if fault else (),
-            "device": "cpu",
-            "task_settings": {"max_steps": 4},
-        }
-        | more
-    )
-
-    def around(make: Any, number: int) -> Any:
-        if hasattr(make, "step"):
-            return tap.attach(make, record=path, index=number)
-        return tap.factory(make, record=path, index=number)
-
-    try:
-        with DemoRun(settings, around) as run:
-            run.run()
-            demo = run.result() if hasattr(run, "result") else None
-    finally:
-        tap.detach()
-    assert demo is None or not run.problems
-    recording = load(path)
-    said = audit(Context(Examined(recording, attribute(recording))))
-    return said, {"rows": len(recording)}
 
 
 @pytest.mark.parametrize(
