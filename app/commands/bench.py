@@ -89,6 +89,15 @@ def simulate(as_json: AsJson = False) -> int:
 
 
 @cli.command()
+def replay(as_json: AsJson = False) -> int:
+    """Step a recording again: a jump, and comparing, against stepping plainly."""
+    with needs("simulating"):
+        from isoscope.app.bench.replay_bench import run
+
+        return _report("replay", run(), as_json)
+
+
+@cli.command()
 def timeline(as_json: AsJson = False) -> int:
     """Paint a timeline of a million chunks, against one of a thousand."""
     with needs("the window"):

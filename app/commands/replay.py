@@ -96,7 +96,7 @@ def replay(
     tolerance: Tolerance = None,
     as_json: AsJson = False,
 ) -> int:
-    """Step a recording again from its snapshots, and say where it departs.
+    """Step a recording again, and say where it departs.
 
     The scene is made anew, a recorded snapshot restored, and the recorded control
     inputs applied, native step by native step, by the built-in simulator. Exit
