@@ -109,3 +109,4 @@ def test_a_waiver_is_explicit_and_travels(
     )
     onward = as_json(capsys, "manifest", "show", again["manifest"])
     assert onward["source"]["manifest"]["waivers"] == [waiver]
+    assert onward["source"]["sha256"] == found["sha256"]

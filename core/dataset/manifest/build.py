@@ -13,11 +13,11 @@ import numpy as np
 from isoscope.core.dataset.manifest.forms import (
     EpisodeEntry,
     Manifest,
-    Missing,
     Source,
     Validation,
 )
 from isoscope.core.dataset.manifest.hashes import entries, file_sha256, together
+from isoscope.core.dataset.manifest.missing import missing_of
 from isoscope.core.dataset.manifest.stored import NAME, found_for, read_manifest
 from isoscope.core.dataset.manifest.told import told_of
 from isoscope.core.dataset.manifest.values import fields_of
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from isoscope.core.dataset.curate.edits import Edit
     from isoscope.core.dataset.exporters.plan import Plan
-    from isoscope.core.dataset.manifest.told import Told
     from isoscope.core.dataset.model import Episode, Episodes
     from isoscope.core.dataset.validate.report import Report
     from isoscope.core.isolation.findings import Audit
@@ -139,18 +138,19 @@ def manifest_of(
         files=written,
         sha256=together(written, folder=content.is_dir()),
     )
-    return msgspec.structs.replace(result, missing=_missing(result, told))
+    return msgspec.structs.replace(result, missing=missing_of(result, told))
 
 
 def _source(made: Made, cancelled: Cancel | None) -> Source:
     """Where episodes come from, with its digest."""
     episodes, recording = made.episodes, made.recording
-    path = episodes.path
+    path = _place(episodes)
     if path is None or not path.exists():
         return Source(
             path=episodes.name, format=episodes.format, sha256=None, bytes=None
         )
-    found = entries(path, cancelled=cancelled)
+    # As its own manifest has it, which is no part of the data.
+    found = entries(path, [NAME], cancelled)
     problems = [] if recording is None else [str(p) for p in recording.problems]
     complete = None if recording is None else bool(recording.complete)
     return Source(
@@ -163,6 +163,12 @@ def _source(made: Made, cancelled: Cancel | None) -> Source:
         beside=[one for given in made.beside for one in entries(given)],
         manifest=_inherited(path),
     )
+
+
+def _place(episodes: Episodes) -> Path | None:
+    """The whole of a dataset, also where the description in its folder was named."""
+    root: Path | None = getattr(getattr(episodes, "source", episodes), "root", None)
+    return root if root is not None and root.is_dir() else episodes.path
 
 
 def _inherited(path: Path) -> dict[str, Any] | None:
@@ -259,79 +265,3 @@ def _plain(value: Any) -> Any:
 
 def _flat(value: Any) -> Any:
     return value if isinstance(value, bool) else str(value)
-
-
-IDENTITY = {
-    "engine": "the engine's name",
-    "engine_version": "its version",
-    "build": "its build",
-    "precision": "float32 or float64",
-    "packages": "versions of the packages it ran with",
-    "platform": "where it ran",
-    "commit": "the git commit of the code that ran it",
-    "source_hash": "a hash of the environment's source",
-    "spaces": "the spaces as declared",
-    "control_hz": "f_c",
-    "simulation_hz": "f_s",
-    "substeps": "M",
-    "autoreset_mode": "the inner autoreset mode",
-    "processes": "P",
-    "environments_per_process": "K",
-    "threads": "the engine's threads",
-    "shared_scenes": "whether environments step one scene in turn",
-    "seeds": "seeds by environment",
-}
-RECORD = "record with the tap (isoscope record), which tells it"
-
-
-def _missing(made: Manifest, told: Told) -> list[Missing]:
-    """Everything a manifest should have that this one doesn't."""
-    out = [
-        Missing(what=f"identity.{key} ({about})", needs=RECORD)
-        for key, about in IDENTITY.items()
-        if made.identity.get(key) in (None, "", [], {})
-    ]
-    roles = {entry.role for entry in made.fields}
-    for what, there in {
-        "source.sha256": made.source.sha256 is not None,
-        "source.complete": made.source.complete is not None,
-        "configuration.models (hashes of models and assets)": any(
-            model.get("sha256") for model in made.configuration.get("models", ())
-        ),
-        "configuration.digests (persistent values as drawn)": bool(
-            made.configuration.get("digests") or made.configuration.get("changes")
-        ),
-        "clocks.h_s": bool(made.clocks.h_s),
-        "clocks.control_hz": made.clocks.control_hz is not None,
-        "fields: raw actions": "raw_action" in roles,
-        "fields: reward terms": "reward_term" in roles,
-        "fields: action units": _known_units(made, "action"),
-        "fields: action limits": any(
-            f.low is not None for f in made.fields if f.role == "action"
-        ),
-        "episodes.seed": all(e.seed is not None for e in made.episodes),
-        "episodes.native": all(e.native is not None for e in made.episodes),
-        "reasons (why episodes ended)": bool(told.reasons),
-        "solver (statuses)": bool(told.solver),
-        "frames (capture and read times)": bool(told.frames),
-        "audit": made.audit is not None,
-        "validation": made.validation is not None,
-    }.items():
-        if not there:
-            out.append(Missing(what=what, needs=_NEEDS.get(what, RECORD)))
-    return out
-
-
-_NEEDS = {
-    "source.sha256": "a source that is a file or a folder",
-    "source.complete": "a recording; a dataset does not say whether rows are missing",
-    "episodes.seed": "a seed at every reset; an autoreset gives none",
-    "frames (capture and read times)": "record the cameras' streams",
-    "audit": "export from the recording, so that it is audited",
-    "validation": "validate before the export",
-}
-
-
-def _known_units(made: Manifest, role: str) -> bool:
-    units = [u for f in made.fields if f.role == role for u in f.units]
-    return bool(units) and all(u is not None for u in units)

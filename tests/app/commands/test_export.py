@@ -190,6 +190,21 @@ def test_ctrl_c_leaves_nothing(
     assert [p.name for p in tmp_path.iterdir()] == ["demos.hdf5"]
 
 
+def test_the_source_is_all_of_a_dataset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Named by its folder or by the description in it, it has its own digest."""
+    source, first = demos(tmp_path / "demos.hdf5"), tmp_path / "first"
+    given = ("export", source, "--format", "lerobot", "--fps", "25")
+    found = as_json(capsys, *given, "--out", str(first))
+    for number, named in enumerate((first, first / "meta" / "info.json")):
+        out = str(tmp_path / f"again{number}")
+        printed(capsys, "export", str(named), "--format", "shards", "--out", out)
+        manifest = as_json(capsys, "manifest", "show", out)
+        assert manifest["source"]["sha256"] == found["sha256"]
+        assert manifest["source"]["manifest"]["source"]["path"] == "demos.hdf5"
+
+
 def test_manifest_diff(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = demos(tmp_path / "demos.hdf5")
     places = {}
