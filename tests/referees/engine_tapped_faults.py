@@ -2,7 +2,8 @@
 
     ENGINE_PYTHON engine_tapped_faults.py OUT FAULT
 
-FAULT happens in environment 1's 5th control step, before its first native step.
+FAULT happens in environment 1's 5th control step, before its first native step;
+``read`` after its last one, ``seeds`` at the first resets, and ``none`` never.
 """
 
 import sys
@@ -44,12 +45,37 @@ def exception(env):
     raise ArithmeticError("the policy's head is lost")
 
 
+def none(env):
+    pass
+
+
+seeds = missed = none  # these are done where resets and restores are
+
+
+def read(env):
+    """Look at the other one, and forget to come back."""
+    env._scene.restore_state(envs[0]._state_snapshot, False)
+
+
+AT_THE_END = (read,)
+
+
 class Faulty(CartPole):
     fault = None
 
+    def _make_observation(self):
+        self._fails(AT_THE_END)
+        return super()._make_observation()
+
+    def _fails(self, kinds):
+        fault, place = type(self).fault, (self._episode, self._step_count)
+        if fault in kinds and place[1] == 5 and self is envs[1]:
+            type(self).fault = None
+            fault(self)
+
     def _apply_action(self, action):
         fault, place = type(self).fault, (self._episode, self._step_count)
-        if fault is not None and place == (1, 4) and self is envs[1]:
+        if fault not in (None, *AT_THE_END) and place == (1, 4) and self is envs[1]:
             type(self).fault = None
             fault(self)
         super()._apply_action(action)
@@ -61,9 +87,11 @@ settings = {"use_shared_scenes": True}
 envs = [Faulty(settings) for _ in range(2)]
 for env in envs:
     tap.attach(env, record=out, snapshots_every=4)
+if name == "missed":
+    envs[1].skip_restore = (1, 5)
 chance = np.random.default_rng(2)
 for k, env in enumerate(envs):
-    env.reset(seed=k)
+    env.reset(seed=4 if name == "seeds" else k)
 for _ in range(8):
     for env in envs:
         try:

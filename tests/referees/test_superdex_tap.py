@@ -242,6 +242,38 @@ def test_who_changed_what_is_told(
     assert set(digests[first:]) == {changed[0].digest}
 
 
+@pytest.mark.parametrize(
+    ("fault", "expected", "consequence"),
+    [
+        ("missed", ("missed-restore", 1, 1, 5), ()),
+        ("gravity", ("config-changed", 1, 1, 5), ()),
+        ("inertia", ("config-changed", 1, 1, 5), ()),
+        ("density", ("config-changed", 1, 1, 5), ()),
+        ("friction", ("config-changed", 1, 1, 5), ()),
+        ("exception", ("snapshot-lost", 1, 1, 5), ()),
+        ("read", ("stale-read", 1, 1, 5), ()),
+        # Whoever draws the same numbers also begins alike: that is told as well.
+        ("seeds", ("duplicate-seeds", 1, 1, 0), ("identical-start",)),
+        ("none", None, ()),
+    ],
+)
+def test_the_audit_finds_the_fault_there_and_nothing_else(
+    engine: Path,
+    tmp_path: Path,
+    fault: str,
+    expected: tuple[str, int, int, int] | None,
+    consequence: tuple[str, ...],
+) -> None:
+    out = tmp_path / "run.isoscope.h5"
+    start(engine, FAULTS, out, fault)
+    recording = load(out)
+    assert recording.problems == []
+    found = audit(Context(Examined(recording, attribute(recording)))).findings
+    told = [(f.id, f.env, f.episode, f.control_step) for f in found]
+    alone = [one for one in told if one[0] not in consequence]
+    assert alone == ([] if expected is None else [expected])
+
+
 def test_an_exception_is_told_and_goes_on_to_the_caller(
     engine: Path, tmp_path: Path
 ) -> None:
