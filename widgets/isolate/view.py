@@ -40,6 +40,8 @@ class Isolated:
         actors apart instead.
     overlays
         What can be laid over it, the most telling first.
+    tainted
+        Why the state can't be trusted, one line; empty where nothing says so.
     """
 
     row: int
@@ -47,6 +49,7 @@ class Isolated:
     note: str = ""
     tint: str | None = None
     overlays: tuple[Overlay, ...] = ()
+    tainted: str = ""
 
 
 def isolated(document: Document, cursor: int, tokens: Tokens) -> Isolated:
@@ -77,6 +80,7 @@ def isolated(document: Document, cursor: int, tokens: Tokens) -> Isolated:
         note,
         tokens.environment(env),
         tuple(overlay for overlay in offered if overlay is not None),
+        _tainted(analysis, row),
     )
 
 
@@ -91,6 +95,7 @@ def _alone(
         cursor,
         _whose(analysis, cursor) if named else Whose(),
         overlays=(proof,) if proof is not None else (),
+        tainted=_tainted(analysis, cursor),
     )
 
 
@@ -99,6 +104,17 @@ def _proof(document: Document, cursor: int, row: int, tokens: Tokens) -> Overlay
     if finding is None:
         return None
     return finding_overlay(document, finding, cursor, row, tokens)
+
+
+def _tainted(analysis: Analysis, row: int) -> str:
+    """The first finding that taints a native step, in words."""
+    spread = analysis.tainted
+    why = -1 if spread is None else int(spread.row_reason[row])
+    if spread is None or why < 0:
+        return ""
+    finding = spread.findings[why]
+    said = f": {finding.headline}" if finding.headline else ""
+    return f"native step {row:,} is tainted by {finding.id}{said}"
 
 
 def _whose(analysis: Analysis, row: int) -> Whose:

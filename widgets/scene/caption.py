@@ -46,8 +46,12 @@ def caption_of(
     overlay: Overlay | None = None,
     overlays: int = 0,
     remark: str = "",
+    tainted: str = "",
 ) -> Caption:
-    """The caption for this state; `remark` says why it isn't the cursor's."""
+    """The caption for this state.
+
+    `remark` says why it isn't the cursor's, `tainted` why it can't be trusted.
+    """
     if state.row < 0:
         return Caption()
     details = [f"native step {state.row}"] if state.whose.env >= 0 else []
@@ -55,7 +59,9 @@ def caption_of(
     if intent.contacts and state.contacts.recorded:
         count = len(state.contacts)
         details.append(f"{count} contact" if count == 1 else f"{count} contacts")
-    notes = [f"shown: {remark}"] if remark else []
+    notes = [tainted] if tainted else []
+    if remark:
+        notes.append(f"shown: {remark}")
     if overlay is not None:
         cycle = " — O cycles" if overlays > 1 else " — O hides it"
         notes.append(f"overlay: {overlay.name}{cycle}")

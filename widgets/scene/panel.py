@@ -224,6 +224,7 @@ class ScenePanel(ScenePointing):
             model.overlay,
             len(model.overlays),
             self._remark(shown),
+            shown.tainted,
         )
         self._show_tools()
         view.show_picture(

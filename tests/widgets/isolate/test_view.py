@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from isoscope.core.analysis import audited
+from isoscope.core.analysis import Analyser, audited
 from isoscope.core.isolation.context import Examined
+from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.tainting import Tainting
 from isoscope.widgets.isolate.overlays import MOST_GHOSTS, predicted_offset, twin_row
 from isoscope.widgets.isolate.view import Isolated, isolated
 from isoscope.widgets.theme import DARK
@@ -101,6 +104,33 @@ def test_through_the_tainted_steps_the_lost_state_stays(missed) -> None:
         assert overlay.ghosts[0].row == 31
     assert proof(isolated(missed, 40, DARK)) is None
     assert proof(isolated(missed, 33, DARK)) is None
+
+
+def test_it_says_why_a_state_is_not_to_be_trusted(missed) -> None:
+    missed.focus = 0
+    told = {row: isolated(missed, row, DARK).tainted for row in range(126)}
+    # Also while it waits in the state that its row 35 left; it is reset in row 40.
+    assert [row for row, text in told.items() if text] == list(range(34, 40))
+    assert told[34] == (
+        "native step 34 is tainted by missed-restore: "
+        "env 0 went on from env 1's state at episode 1, control step 9"
+    )
+    assert told[37].startswith("native step 35 is tainted by missed-restore")
+    missed.focus = 1
+    assert not any(isolated(missed, row, DARK).tainted for row in range(126))
+
+
+def test_an_environment_alone_says_it_too() -> None:
+    document = made_document(made_recording(6))
+    analysis = Analyser(document.recording).run()
+    finding = Finding(
+        id="made", severity="error", message="", remedy="", tainted=((2, 3),)
+    )
+    subject = Examined(document.recording, analysis.attribution)
+    document.set_analysis(replace(analysis, tainting=Tainting(subject, [finding])))
+    told = [isolated(document, row, DARK).tainted for row in range(6)]
+    assert told[2] == "native step 2 is tainted by made"
+    assert [bool(text) for text in told] == [False, False, True, True, False, False]
 
 
 def test_a_changed_gravity_shows_both_sides_and_before_and_after(recordings) -> None:

@@ -85,6 +85,7 @@ def test_a_finding_brings_its_proof_and_its_labels(panel, missed, qtbot) -> None
     labels = [label.text() for label, *_ in panel._view._labels]
     assert sorted(labels) == ["began here: env 1's state", "should have begun here"]
     assert "how native step 34 began: the state after native step 33" in caption(panel)
+    assert "native step 34 is tainted by missed-restore: env 0" in caption(panel)
 
 
 def test_labels_keep_clear_of_each_other_and_of_the_corners(
