@@ -95,8 +95,7 @@ def check_stack(stack: str, h: float, seconds: float) -> None:
     assert outcome.iterations.item() <= 2
 
 
-@pytest.mark.parametrize("kind", ["sphere", "box"])
-@pytest.mark.parametrize("mass", [0.5, 4.0])
+@pytest.mark.parametrize(("kind", "mass"), [("sphere", 0.5), ("box", 4.0)])
 def test_what_rests_is_as_deep_as_its_weight_says(kind: str, mass: float) -> None:
     size = (0.1,) if kind == "sphere" else (0.1, 0.1, 0.1)
     model = on_ground(body("a", kind, size, (0.0, 0.0, 0.1), mass=mass))
@@ -121,7 +120,7 @@ def test_friction_holds_within_its_cone_and_not_beyond() -> None:
     tree = build_tree(model)
     slip = Parameters.from_tree(tree).slip_speed.item()
     speeds = [
-        outcome.v[0] for outcome in steps(model, 0.01, 1.0, worlds=4, gravity=gravity)
+        outcome.v[0] for outcome in steps(model, 0.01, 0.5, worlds=4, gravity=gravity)
     ]
     speed = speeds[-1]
     # what holds creeps at the regularised law's speed
@@ -130,7 +129,7 @@ def test_friction_holds_within_its_cone_and_not_beyond() -> None:
     torch.testing.assert_close(speed[:2], creep, rtol=1e-4, atol=0.0)
     # what slides is pulled by what friction leaves: g (sin - mu cos)
     left = G * (torch.sin(angle) - friction * torch.cos(angle))[2:]
-    gained = (speed - speeds[-51])[2:] / 0.5
+    gained = (speed - speeds[-26])[2:] / 0.25
     torch.testing.assert_close(gained, left, rtol=2e-2, atol=0.0)
 
 
@@ -138,7 +137,7 @@ def test_a_dropped_box_comes_to_rest_and_never_gains_energy() -> None:
     model = on_ground(box("a", (0.0, 0.0, 0.25)))
     highest = 0.25
     before = math.inf
-    for outcome in steps(model, 0.01, 1.2):
+    for outcome in steps(model, 0.01, 0.8):
         height, speed = outcome.q[2].item(), outcome.v[2].item()
         energy = G * height + 0.5 * speed * speed
         # what it lent to the compliant ground it may have back
