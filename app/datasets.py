@@ -29,7 +29,7 @@ from isoscope.core.isolation.findings import Audit
 from isoscope.core.isolation.tainting import tainted
 from isoscope.core.recording.model import Recording
 
-OF_FINDINGS = ("findings", "errors", "warnings", "notes")
+OF_FINDINGS = ("findings", "errors", "warnings", "notes", "tainted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def choose(
         picked = keep_matching(made.choice, where, asked)
         if picked is not None:
             made.make(picked)
-    kept = curated(opened.episodes, made.choice)
+    kept = curated(opened.episodes, made.choice, opened.touches)
     if not kept.episodes:
         raise UsageError(
             f"choosing episodes of {opened.path}: none of {len(made.choice.items)} "

@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
 EXAMPLE = "length > 50 and not findings and return > q25"
 COLUMNS = (
     "length, return, env, episode, index, terminated, truncated, complete, findings, "
-    "errors, warnings, notes, tags, accepted, rejected, native_first, native_last; "
+    "errors, warnings, notes, tainted, tags, accepted, rejected, native_first, "
+    "native_last; "
     'q25 is the 25 % quantile, mean, median, min and max likewise; "good" in tags'
 )
 

@@ -56,7 +56,7 @@ class Curation:
 
     def kept(self) -> CuratedEpisodes:
         """The episodes that would be exported now."""
-        return curated(self.episodes, self.choice)
+        return curated(self.episodes, self.choice, self.touches)
 
     def audit_of_kept(self) -> Audit | None:
         """The audit without what touches only episodes that are left out."""

@@ -2,8 +2,9 @@
 
 `length`, `return`, `env`, `episode` (its number within its environment), `index` (its
 place), `terminated`, `truncated`, `complete`, `findings` (errors and warnings that
-touch it), `errors`, `warnings`, `notes`, `tags`, `accepted`, `rejected`, and its native
-steps `native_first` .. `native_last`. What is unknown is NaN.
+touch it), `errors`, `warnings`, `notes`, `tainted` (its transitions that can't be
+trusted), `tags`, `accepted`, `rejected`, and its native steps `native_first` ..
+`native_last`. What is unknown is NaN.
 """
 
 from __future__ import annotations
@@ -60,6 +61,27 @@ class Touches:
             self._by_native(known, hits)
         self._named(known, hits)
         return [sorted(hit) for hit in hits]
+
+    def tainted_steps(self, items: Sequence[Item]) -> Array:
+        """How many transitions of each item can't be trusted, float64 [n].
+
+        NaN where that is not known. Where the episodes' rows are not those of the
+        recording's own transitions, all of a touched episode count.
+        """
+        known = [self.episodes.episodes[item.source] for item in items]
+        out = np.full(len(items), NAN)
+        if self.by_transition:
+            for at, (item, episode) in enumerate(zip(items, known, strict=True)):
+                if episode.rows is not None:
+                    rows = episode.rows[item.start : item.stop]
+                    out[at] = np.count_nonzero(self.tainted.transitions[rows])
+            return out
+        hits: list[set[int]] = [set() for _ in items]
+        self._by_native(known, hits)
+        for at, (item, episode) in enumerate(zip(items, known, strict=True)):
+            if episode.native is not None:
+                out[at] = item.length if hits[at] else 0
+        return out
 
     def _by_transition(
         self, items: Sequence[Item], known: Sequence[Episode], hits: list[set[int]]
@@ -190,7 +212,7 @@ def return_of(episodes: Episodes, item: Item, reward: str) -> float:
 
 
 def _findings(items: Sequence[Item], touches: Touches | None) -> dict[str, Array]:
-    names = ("findings", "errors", "warnings", "notes")
+    names = ("findings", "errors", "warnings", "notes", "tainted")
     out = {name: np.full(len(items), NAN) for name in names}
     if touches is None:
         return out
@@ -201,4 +223,5 @@ def _findings(items: Sequence[Item], touches: Touches | None) -> dict[str, Array
         out["warnings"][at] = severities.count("warning")
         out["notes"][at] = severities.count("note")
         out["findings"][at] = out["errors"][at] + out["warnings"][at]
+    out["tainted"] = touches.tainted_steps(items)
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from isoscope.core.dataset.curate.columns import Touches
     from isoscope.core.dataset.curate.edits import Choice, Item
     from isoscope.core.dataset.model import Episode, Episodes, Feature
     from isoscope.core.recording.tracks import Array
@@ -80,9 +82,21 @@ class CuratedEpisodes:
         """Leave the source open: it is its reader's."""
 
 
-def curated(source: Episodes, choice: Choice) -> CuratedEpisodes:
-    """What a choice keeps of its source."""
+def curated(
+    source: Episodes, choice: Choice, touches: Touches | None = None
+) -> CuratedEpisodes:
+    """What a choice keeps of its source.
+
+    Parameters
+    ----------
+    touches
+        What findings taint; each episode's notes then count its ``"tainted"``
+        transitions, where that is known.
+    """
     kept = choice.kept
+    tainted: list[float] = [math.nan] * len(kept)
+    if touches is not None:
+        tainted = touches.tainted_steps(kept).tolist()
     rejected = sum(i.length for i in choice.items if i.verdict == "rejected")
     all_of_it = sum(e.length for e in source.episodes)
     trimmed = all_of_it - sum(i.length for i in choice.items)
@@ -95,7 +109,7 @@ def curated(source: Episodes, choice: Choice) -> CuratedEpisodes:
         source=source,
         items=kept,
         episodes=tuple(
-            _episode(index, item, source.episodes[item.source])
+            _episode(index, item, source.episodes[item.source], tainted[index])
             for index, item in enumerate(kept)
         ),
         dropped=tuple(dropped),
@@ -103,7 +117,7 @@ def curated(source: Episodes, choice: Choice) -> CuratedEpisodes:
     )
 
 
-def _episode(index: int, item: Item, of: Episode) -> Episode:
+def _episode(index: int, item: Item, of: Episode, tainted: float) -> Episode:
     whole_end = item.stop == of.length
     notes = dict(of.notes)
     if item.id != of.id or item.length != of.length:
@@ -111,6 +125,8 @@ def _episode(index: int, item: Item, of: Episode) -> Episode:
         notes["control_steps"] = [item.start, item.stop]
     if item.tags:
         notes["tags"] = list(item.tags)
+    if not math.isnan(tainted):
+        notes["tainted"] = int(tainted)
     return replace(
         of,
         index=index,

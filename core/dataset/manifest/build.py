@@ -211,6 +211,7 @@ def _episode(episode: Episode) -> EpisodeEntry:
         source=notes.get("of"),
         control_steps=None if cut is None else (int(cut[0]), int(cut[1])),
         tags=list(notes.get("tags", ())),
+        tainted=notes.get("tainted"),
     )
 
 

@@ -104,6 +104,8 @@ class EpisodeEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         Its id in the source, where the choice split or cut it; else None.
     control_steps
         Which of the source's episode it has, half open from 0, where it was cut.
+    tainted
+        How many of its transitions findings say not to trust; None where unknown.
     """
 
     index: int
@@ -120,6 +122,7 @@ class EpisodeEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     source: str | None = None
     control_steps: tuple[int, int] | None = None
     tags: list[str] = []
+    tainted: int | None = None
 
 
 class Clocks(msgspec.Struct, frozen=True, kw_only=True):

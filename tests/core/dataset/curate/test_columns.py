@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from isoscope.core.dataset.curate.columns import Touches, columns, of_what_is_kept
+from isoscope.core.dataset.curate.curated import curated
 from isoscope.core.dataset.curate.edits import Choice, Judge, Split, Tag, Trim
 from isoscope.core.dataset.curate.picking import keep_listed, keep_matching
 from isoscope.core.errors import UsageError
@@ -113,6 +114,50 @@ def test_a_finding_that_only_names_an_episode() -> None:
     named = finding("a", env=0, episode=2)
     touches = touched(episodes, [named], [])
     assert touches.of(Choice.all_of(episodes.episodes).items) == [[], [], [0]]
+
+
+def test_tainted_transitions_are_counted_and_noted() -> None:
+    episodes = table()
+    spoilt = np.zeros(40, np.bool_)
+    spoilt[[6, 8, 1, 30]] = True  # 30 is in no episode
+    tainted = Tainted(np.zeros(300, np.bool_), spoilt, (), ())
+    touches = Touches(episodes, tainted, by_transition=True)
+    first = episodes.episodes[0].id
+    choice = Choice.all_of(episodes.episodes)
+    assert columns(episodes, choice, touches)["tainted"].tolist() == [2, 1, 0]
+    trimmed = choice.after(Trim(first, 0, 4))
+    assert columns(episodes, trimmed, touches)["tainted"].tolist() == [1, 1, 0]
+    kept = curated(episodes, trimmed, touches).episodes
+    assert [e.notes["tainted"] for e in kept] == [1, 1, 0]
+    edit = keep_matching(
+        choice, "tainted == 0", columns(episodes, choice, touches, "tainted == 0")
+    )
+    assert edit is not None
+    assert [item.source for item in choice.after(edit).kept] == [2]
+
+
+def test_what_is_not_known_is_not_counted() -> None:
+    episodes = table()
+    choice = Choice.all_of(episodes.episodes)
+    assert np.isnan(columns(episodes, choice)["tainted"]).all()
+    assert "tainted" not in curated(episodes, choice).episodes[0].notes
+    episodes.episodes[1] = replace(episodes.episodes[1], rows=None)
+    touches = touched(episodes, [], [])
+    np.testing.assert_array_equal(
+        columns(episodes, choice, touches)["tainted"], [0, np.nan, 0]
+    )
+    kept = curated(episodes, choice, touches).episodes
+    assert ["tainted" in e.notes for e in kept] == [True, False, True]
+
+
+def test_by_native_steps_all_of_a_touched_episode_counts() -> None:
+    episodes = table()
+    spans = [Span(0, 0, np.array([50, 150]), NONE)]
+    touches = touched(episodes, [finding("a")], spans, by_transition=False)
+    choice = Choice.all_of(episodes.episodes)
+    assert touches.tainted_steps(choice.items).tolist() == [5, 0, 0]
+    episodes.episodes[2] = replace(episodes.episodes[2], native=None)
+    np.testing.assert_array_equal(touches.tainted_steps(choice.items), [5, 0, np.nan])
 
 
 # -- picking ---------------------------------------------------------------------------
