@@ -128,6 +128,16 @@ def test_errors_block_and_nothing_is_written(
         manifest = as_json(capsys, "manifest", "show", target)
         assert manifest["findings"]["missed-restore"] == 1
         assert manifest["audit"]["errors"] == 1
+        # Of the actions' own file all of a touched episode counts as tainted.
+        tainted = {
+            one["id"]: one["tainted"]
+            for one in manifest["episodes"]
+            if one["tainted"] > 0
+        }
+        lengths = {one["id"]: one["length"] for one in manifest["episodes"]}
+        touched = {"env0-ep1"} & set(lengths)
+        assert tainted == {key: lengths[key] for key in touched}
+    assert "env0-ep1" in lengths
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,8 @@ def test_findings_of_the_recording_block(capsys: pytest.CaptureFixture[str]) -> 
     assert clean["episodes"]
     assert "audit:missed-restore" not in [rule["id"] for rule in clean["rules"]]
     assert "env0-ep1" not in [episode["id"] for episode in clean["episodes"]]
+    untainted = as_json(capsys, *given, "--where", "tainted == 0")
+    assert untainted["episodes"] == clean["episodes"]
 
 
 def test_a_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
