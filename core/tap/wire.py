@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from isoscope.core.tap.keys import Keys
 
 LOOPBACK = "tcp://127.0.0.1:*"
-HEARTBEAT_MS = 2000
-SILENT_MS = 10_000
+SILENT_MS = 10_000  # after which a connection that is cut somewhere is given up
+PROBES, PROBE_S = 3, 2
 WAITING_MESSAGES = 64  # received and not looked at yet, a peer
 _ADDRESS = re.compile(r"tcp://(\[[0-9a-fA-F:.]+\]|[^\[\]:/\s]+):(\*|\d{1,5})")
 
@@ -118,5 +118,10 @@ def _common(socket: zmq.Socket[bytes], address: str) -> None:
     # Senders bound themselves by bytes; a limit by messages would drop some unseen.
     socket.setsockopt(zmq.SNDHWM, 0)
     socket.setsockopt(zmq.RCVHWM, WAITING_MESSAGES)
-    socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
-    socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, SILENT_MS)
+    # The system's own signs of life, not ZeroMQ's heartbeats: with those, libzmq 4.3.5
+    # aborts the process when a peer goes whose messages were not all taken.
+    socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, SILENT_MS // 1000 - PROBES * PROBE_S)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, PROBE_S)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, PROBES)
+    socket.setsockopt(zmq.TCP_MAXRT, SILENT_MS)

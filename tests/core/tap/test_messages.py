@@ -13,12 +13,13 @@ import zmq
 from isoscope.core import tap
 from isoscope.core.recording.labelled.intake import Intake
 from isoscope.core.tap import messages as m
+from isoscope.core.tap import wire
 from isoscope.core.tap.merge import Merger, PacketError
 from isoscope.core.tap.packet import Outflow, Packet
 from isoscope.core.tap.session import TapSession
 from isoscope.core.tap.target import Target
 from tests.core.tap.fake import FakeEnv, Tapped, run
-from tests.core.tap.support import until
+from tests.core.tap.support import Child, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,3 +180,21 @@ def test_a_hub_refuses_and_counts_ten_thousand(sender: zmq.Socket[bytes]) -> Non
         if isinstance(message, m.Welcome):
             break
     assert isinstance(message, m.Welcome)
+
+
+def test_no_socket_has_heartbeats() -> None:
+    """What they do is in the next test."""
+    context: zmq.Context[Any] = zmq.Context()
+    with context.socket(zmq.DEALER) as socket:
+        wire._common(socket, wire.LOOPBACK)
+        assert socket.getsockopt(zmq.HEARTBEAT_IVL) == 0
+    context.term()
+
+
+@pytest.mark.slow
+def test_a_peer_that_floods_and_dies_does_not_end_the_run() -> None:
+    """With ZeroMQ's heartbeats libzmq aborts then."""
+    with Child("tests.core.tap.flooded") as hub:
+        assert hub.says() == "alive"
+        assert hub.ended() == ""
+        assert hub.process.returncode == 0
