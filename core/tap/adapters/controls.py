@@ -35,7 +35,8 @@ class Controls:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._last: dict[tuple[str, int], Any] = {}
+        # Values of all worlds, and in which they are known; None: in all.
+        self._last: dict[tuple[str, int], tuple[Any, Any]] = {}
         self._order: list[tuple[str, int]] = []
         self._hooks = {}
         for name in SETTERS:
@@ -72,15 +73,24 @@ class Controls:
         return found
 
     def read(self, seen: Sequence[int]) -> list[Any]:
-        """The values of these worlds on the host, [n, size] each; None if unknown."""
+        """The values of these worlds on the host, [n, size] each; None if unknown.
+
+        Where they are known in some of these worlds only, a list with None in it.
+        """
         found: list[Any] = []
         for key in self._order:
-            values = self._last.get(key)
-            if values is None:
+            last = self._last.get(key)
+            if last is None:
                 found.append(None)
                 continue
+            values, known = last
             host = self._scene.to_host(values[list(seen)], CAUSE)
-            found.append(host)
+            if known is None:
+                found.append(host)
+                continue
+            there = self._scene.to_host(known[list(seen)], CAUSE).tolist()
+            rows = zip(host, there, strict=True)
+            found.append([row if told else None for row, told in rows])
         return found
 
     def forget(self) -> None:
@@ -103,16 +113,18 @@ class Controls:
         given = values[0] if values else next(iter(named.values()), None)
         if len(values) > 1:
             worlds = values[1]
-        known = self._last.get((name, actor))
-        if given is None or (worlds is not None and known is None):
-            # Of worlds that were left out nothing is known.
+        if given is None:
             self._last.pop((name, actor), None)
             return
         if worlds is None:
-            self._last[name, actor] = given * 1  # a copy; + 0 would lose -0
-        else:
-            where = self._scene.xp.where
-            self._last[name, actor] = where(worlds[:, None], given, known)
+            self._last[name, actor] = given * 1, None  # a copy; + 0 would lose -0
+            return
+        xp = self._scene.xp
+        # Of worlds that were left out nothing is known.
+        before, known = self._last.get((name, actor), (given * 0, worlds))
+        if known is not None:
+            known = xp.logical_or(known, worlds)
+        self._last[name, actor] = xp.where(worlds[:, None], given, before), known
 
 
 def _unit(actor: SceneActor) -> str | None:

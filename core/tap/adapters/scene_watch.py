@@ -218,7 +218,7 @@ class SceneWatch:
         frame = self._frame
         if frame is not None:
             for index, values in enumerate(here):
-                if values is not None:
+                if values is not None and values[k] is not None:
                     frame.put(index, values[k])
             frames.append(frame)
         row = self._recorder.native(step, *frames)
