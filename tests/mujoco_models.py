@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.float64]
 
+# else its advice goes into a file where the tests were started
+mujoco.set_mju_user_warning(lambda _: None)
+
 ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 # each file, and what reading it has to ignore
 GYMNASIUM: dict[str, tuple[str, ...]] = {

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,28 @@ def test_and_in_worker_processes() -> None:
     assert spread.call("env_id") == (0, 1, 2, 3)
     spread.close()
     resident.close()
+
+
+def test_contact_by_backward_euler_is_the_same_however_many_workers() -> None:
+    """A free box lies and is pushed; quaternions, friction and Newton's method."""
+    make = EnvFactory(
+        "Pusher", {"max_steps": 2, "simulation_hz": 50}, integrator="backward_euler"
+    )
+    resident = make.batch(4)
+    kinds: list[tuple[Any, dict[str, Any]]] = [
+        ("shared", {"workers": 0}),
+        ("independent", {"workers": 0}),
+        ("shared", {"workers": 2, "threads_per_worker": 1}),
+    ]
+    vectors: list[Any] = [resident]
+    for scene, arguments in kinds:
+        factory = IndexedFactory(replace(make, scene=scene).at)
+        vectors.append(HybridVectorEnv([factory] * 4, **arguments))
+    assert_same([trace(vector, 3) for vector in vectors])
+    box = next(row.index for row in resident.scene.rows if row.name == "Box")
+    assert resident.scene.read(box, "contacts_active").any(1).all()
+    for vector in vectors:
+        vector.close()
 
 
 def trace(vector: Any, steps: int) -> list[Any]:
