@@ -49,7 +49,8 @@ def attach(
     runs = running()
     if address is not None:
         runs = [find(address, token=token, server_key=key)]
-    if as_json or list_only or len(runs) != 1 or not has_display():
+    asked = address is not None or has_display()
+    if as_json or list_only or len(runs) != 1 or not asked:
         return _list(runs, as_json)
     run = runs[0]
     with needs("the window"):

@@ -76,10 +76,11 @@ def find(address: str | None = None, *, token: str = "", server_key: str = "") -
     named = [r for r in runs if r.run.startswith(address) or r.name == address]
     if len(named) == 1:
         return named[0]
-    wire.check_address(address, doing=DOING, encrypted=bool(server_key))
-    if not token:
+    wire.check_address(address, doing=DOING, encrypted=True)
+    near = wire.is_loopback(address.removeprefix("tcp://").rpartition(":")[0])
+    if not token or not (near or server_key):
         raise UsageError(
-            f"{DOING}: no run of yours is at {address}; for another machine's, or "
-            "another user's, give its token and its key"
+            f"{DOING}: no run of yours is at {address}; for another machine's give its "
+            "--token and --key, and see which are here with isoscope attach --list"
         )
     return Run(address=address, run="", token=token, server_key=server_key)

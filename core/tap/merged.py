@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isoscope.core.errors import UsageError
 from isoscope.core.recording.labelled.intake import Intake
 from isoscope.core.tap.merge import Merger
 from isoscope.core.tap.packet import Outflow, Packet
@@ -12,7 +14,6 @@ from isoscope.core.tap.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from isoscope.core.recording.labelled.recorder import Recorder
 
@@ -66,6 +67,11 @@ def open_recorder(
     path: str | Path, *, overwrite: bool, tell: Callable[[str], None]
 ) -> Recorder:
     """Open the file; raises UsageError or WriteError."""
+    if Path(path).is_file() and not overwrite:
+        raise UsageError(
+            f"recording to {path}: it exists already; give overwrite=True to replace "
+            "it, or another name"
+        )
     from isoscope.core.recording.labelled import records as r
     from isoscope.core.recording.labelled.recorder import Recorder
 
