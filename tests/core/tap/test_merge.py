@@ -87,7 +87,7 @@ def contents(labelled: Any, env: int) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     turns=st.lists(
         st.tuples(st.integers(0, 2), st.integers(1, 9), st.booleans()),
