@@ -110,7 +110,7 @@ LAYOUTS: dict[str, Layout] = {
                     column((row(("sources", 24), ("scene", 76)), 46), ("timeline", 54)),
                     44,
                 ),
-                (column(("curate", 54), (Tabs(("export", "findings")), 46)), 56),
+                (column(("curate", 46), (Tabs(("export", "findings")), 54)), 56),
             ),
         ),
         Layout(

@@ -381,7 +381,12 @@ class EpisodesTable(QTableView):
         key = event.key()
         moves = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
         ctrl = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        if key in moves or (key == Qt.Key.Key_A and ctrl):
+        chosen = self.selectionModel().hasSelection()
+        if key in moves and not chosen and self._model.items:
+            # The focus alone makes a row the current one: begin with it.
+            self.selectRow(max(self.currentIndex().row(), 0))
+            self.activated.emit(self.currentIndex())
+        elif key in moves or (key == Qt.Key.Key_A and ctrl):
             super().keyPressEvent(event)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if self.currentIndex().isValid():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isoscope.core.dataset.model import Feature
 
 FIELD, KIND, NAME = range(3)
-ROWS_SHOWN = 5
+ROWS_SHOWN = 4
 
 
 class FieldsTree(QTreeWidget):

@@ -133,8 +133,10 @@ class ExportForm(QWidget):
         column.setContentsMargins(10, 8, 10, 2)
         column.setSpacing(5)
         column.addLayout(grid)
-        column.addWidget(self.about)
-        column.addWidget(self.next_observation)
+        line = QHBoxLayout()
+        line.addWidget(self.about, 1)
+        line.addWidget(self.next_observation)
+        column.addLayout(line)
         column.addWidget(self.fields)
 
     # -- what is asked for -------------------------------------------------------------

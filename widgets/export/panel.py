@@ -25,7 +25,7 @@ from isoscope.widgets.curate.background import Background
 from isoscope.widgets.curate.empty import EmptyPage, why_empty
 from isoscope.widgets.export.buttons import Buttons
 from isoscope.widgets.export.form import ExportForm
-from isoscope.widgets.export.preview import preview
+from isoscope.widgets.export.preview import in_the_window, preview
 from isoscope.widgets.export.report_view import ReportView
 from isoscope.widgets.export.request import command, whoever
 from isoscope.widgets.export.state import ExportState
@@ -73,6 +73,9 @@ class ExportPanel(Panel):
         self._due = QTimer(self)
         self._due.setSingleShot(True)
         self._due.timeout.connect(self._ask_preview)
+        self._report_due = QTimer(self)
+        self._report_due.setSingleShot(True)
+        self._report_due.timeout.connect(self._to_report)
         self._make_parts()
         self.apply_theme()
         self.observe(session.active_changed, self._activate)
@@ -86,10 +89,9 @@ class ExportPanel(Panel):
         column.setContentsMargins(0, 0, 0, 6)
         column.setSpacing(2)
         column.addWidget(self.form)
-        column.addWidget(self.buttons)
         column.addWidget(self.report, 1)
         column.addStretch(0)
-        scroll = QScrollArea()
+        self.scroll_area = scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -99,7 +101,13 @@ class ExportPanel(Panel):
         self._pages = QStackedLayout(self)
         self._pages.setContentsMargins(0, 0, 0, 0)
         self._pages.addWidget(self.empty)
-        self._pages.addWidget(scroll)
+        page = QWidget()
+        whole = QVBoxLayout(page)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addWidget(scroll, 1)
+        whole.addWidget(self.buttons)  # always in view
+        self._pages.addWidget(page)
         self.form.changed.connect(self._form_changed)
         self.form.browse_asked.connect(self._browse)
         buttons = self.buttons
@@ -256,11 +264,17 @@ class ExportPanel(Panel):
         state.running, state.report, state.of = "", report, choice
         state.done = done
         self._show_if(document)
+        if document is self._document and done is None:
+            self._report_due.start(50)  # once it has its room
+
+    def _to_report(self) -> None:
+        """Have the report in view, from its sentence on."""
+        self.scroll_area.verticalScrollBar().setValue(self.report.y() - 4)
 
     def show_failed(self, document: Document, error: str) -> None:
         """Say why nothing came of it."""
         state = self._states.setdefault(document, ExportState())
-        state.running, state.error = "", error
+        state.running, state.error = "", in_the_window(error)
         self._show_if(document)
 
     def _show_if(self, document: Document) -> None:
@@ -368,7 +382,8 @@ class ExportPanel(Panel):
         """Whether what is shown is up to date."""
         if not self.isVisible() or self.visibleRegion().isEmpty():
             return True
-        return not (self._due.isActive() or self.background.busy)
+        waiting = self._due.isActive() or self._report_due.isActive()
+        return not (waiting or self.background.busy)
 
     def apply_theme(self) -> None:
         """Take the theme's colours."""
@@ -379,6 +394,10 @@ class ExportPanel(Panel):
             f"#export-inside {{ background: {t.panel}; }}"
             "QTreeView::item { min-height: 19px; }"
             f"QCheckBox {{ color: {t.text}; }}"
+            "QCheckBox::indicator, QTreeView::indicator { width: 11px; height: 11px;"
+            f" border: 1px solid {t.dim}; border-radius: 3px; background: {t.panel}; }}"
+            "QCheckBox::indicator:checked, QTreeView::indicator:checked {"
+            f" background: {t.accent}; border-color: {t.accent}; }}"
             f"QTreeView {{ border: 1px solid {t.border}; border-radius: 4px; }}"
             f"#export-stale, #export-left {{ color: {t.dim}; }}"
             f"#export-problem {{ color: {t.error}; }}"
@@ -393,5 +412,6 @@ class ExportPanel(Panel):
     def release(self) -> None:
         """Ask no more."""
         self._due.stop()
+        self._report_due.stop()
         super().release()
         self.background.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.dataset.exporters import place
 from isoscope.core.dataset.exporters.registry import exporter
 from isoscope.core.dataset.exporters.run import plan_export
 from isoscope.core.errors import IsoscopeError, MissingExtraError
@@ -60,8 +61,16 @@ def preview(episodes: Episodes, request: Request) -> Preview:
     """Find out what an export would write, or why it can't be."""
     transitions = sum(e.length for e in episodes.episodes)
     count = len(episodes.episodes)
+    extra = "data"
     try:
         module = exporter(request.format)
+        extra = module.EXTRA or extra
+        place.refuse(
+            request.target,
+            overwrite=request.overwrite,
+            folder=module.FOLDER,
+            sources=[episodes.path],
+        )
         plan = plan_export(
             episodes,
             request.format,
@@ -71,14 +80,12 @@ def preview(episodes: Episodes, request: Request) -> Preview:
             options=request.options,
         )
     except ImportError as error:
-        extra = getattr(locals().get("module"), "EXTRA", "") or "data"
         missing = MissingExtraError(
             f"exporting to {request.format}", extra, str(error.name)
         )
         return Preview(count, transitions, problem=str(missing))
     except IsoscopeError as error:
-        return Preview(count, transitions, problem=str(error))
-    del module
+        return Preview(count, transitions, problem=in_the_window(str(error)))
     return Preview(
         count,
         transitions,
@@ -97,6 +104,11 @@ def _size(plan: Plan) -> int:
         boundary = column.feature.per == "boundary" and plan.keeps_final
         total += (steps + ends * boundary) * row_bytes(column.feature)
     return total
+
+
+def in_the_window(text: str) -> str:
+    """A message with what to do here, where it names an option of the command."""
+    return text.replace("give --overwrite to replace it", "tick replace, or rename")
 
 
 def row_bytes(feature: Feature) -> int:
