@@ -198,6 +198,13 @@ def find_track(
     found = recording.find_actors(actor)
     if len(found) > 1:
         each = listed([_which(a, len(recording)) for a in found])
+        if (
+            len({(a.name, a.handle) for a in found}) == 1
+        ):  # of several processes' scenes
+            raise UsageError(
+                f"{recording.name} has {len(found)} actors named {actor!r}, of several "
+                f"scenes; give {found[0].name}#1 to {found[0].name}#{len(found)}"
+            )
         raise UsageError(
             f"{recording.name} has {len(found)} actors named {actor!r}; give the handle"
             f" of one: {each}"

@@ -311,12 +311,19 @@ class Recording:
     def find_actors(self, name: str) -> list[Actor]:
         """Actors of this name or, written as a number, this handle.
 
+        ``NAME#2`` is the second of that name, where scenes share names and handles.
+
         Raises
         ------
         UsageError
             If there is none; the message lists the names there are.
         """
         found = [a for a in self.actors if a.name == name or str(a.handle) == name]
+        if not found and "#" in name:
+            alike, _, number = name.rpartition("#")
+            same = [a for a in self.actors if a.name == alike]
+            if number.isdecimal() and 0 < int(number) <= len(same):
+                return [same[int(number) - 1]]
         if not found:
             names = (
                 ", ".join(naturally({a.name for a in self.actors})) or "no actor at all"

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from isoscope.core.attribution.attributor import attribute
-from isoscope.core.errors import ReadError
+from isoscope.core.dump import dump
+from isoscope.core.errors import ReadError, UsageError
 from isoscope.core.recording import registry
 from isoscope.core.recording.info import info
 from isoscope.core.recording.labelled import records as r
@@ -147,6 +148,28 @@ def test_several_scenes_in_one_step_table(tmp_path: Path) -> None:
     assert found.environments == 2
     assert found.episodes == 2
     assert found.linked.all()
+
+
+def test_actors_that_share_name_and_handle_are_told_apart(tmp_path: Path) -> None:
+    """As scenes of several worker processes do."""
+    path = tmp_path / "run.isoscope.h5"
+    with Recorder(path, r.Identity()) as recorder:
+        for scene in range(2):
+            about = r.ActorInfo(name="Cart", type="Rigid", handle=7, scene=scene)
+            cart = recorder.actor(about)
+            frame = recorder.frame([r.Field(name="x", actor=cart)], "f8")
+            frame.put(0, float(scene))
+            recorder.native(r.NativeStep(env=scene, scene=scene, h_s=1.0), frame)
+    recording = registry.load(path)
+    (second,) = recording.find_actors("Cart#2")
+    assert second is recording.find_actors("Cart")[1]
+    out = tmp_path / "x.npz"
+    dump(recording, "x", out, actor="Cart#2")
+    assert np.load(out)["valid"].tolist() == [False, True]
+    with pytest.raises(UsageError, match="give Cart#1 to Cart#2"):
+        dump(recording, "x", tmp_path / "y.npz", actor="Cart")
+    with pytest.raises(UsageError, match="no actor named 'Cart#3'"):
+        dump(recording, "x", tmp_path / "y.npz", actor="Cart#3")
 
 
 def test_the_preview_is_a_row_of_the_index(tmp_path: Path) -> None:
