@@ -59,3 +59,4 @@ def watched(tmp_path: Path) -> Iterator[Tap]:
     made = Tap(tmp_path / "run.isoscope.h5")
     yield made
     made.file.close()
+    made.session.close()  # else environments go on timing themselves for it
