@@ -66,7 +66,7 @@ soak: $(DEV) ## the tests that take long
 	@$(PY) -m pytest -m 'slow and not referee' --timeout 3600 $(ARGS)
 
 bench: $(DEV) ## every benchmark, as ratios
-	@for name in open seek attribute audit collect fidelity simulate timeline record live export; do $(PY) -m tests.display $(VENV)/bin/isoscope bench $$name; done
+	@for name in open seek attribute audit collect fidelity simulate timeline record live replay export; do $(PY) -m tests.display $(VENV)/bin/isoscope bench $$name; done
 
 fuzz: $(DEV) ## 2,000 damaged recordings and 1,000 damaged datasets through the readers
 	@$(PY) -m tests.fuzz.recordings --count $${COUNT:-2000} --seed $${SEED:-1}

@@ -34,9 +34,9 @@ def run(context: Context) -> Iterator[Finding]:
         if one.env == again.env and _again(by_env.get(one.env, [])) is None:
             by_env[one.env] = [one, again]
     for env, given in sorted(by_env.items()):
-        again = _again(given)
-        if again is not None:
-            yield _finding(env, given, again)
+        repeated = _again(given)
+        if repeated is not None:
+            yield _finding(env, given, repeated)
 
 
 def _again(given: list[Seeded]) -> Seeded | None:
