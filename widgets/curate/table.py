@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QRect, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QRect,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -359,6 +366,13 @@ class EpisodesTable(QTableView):
                 cells = [self.cells.width_of(self._model, r, column) for r in rows]
                 wide = max([wide, *cells])
             self.horizontalHeader().resizeSection(column, min(wide, 320))
+
+    def selectRow(self, row: int) -> None:  # noqa: N802
+        """Choose one row alone, whatever modifier keys are down just now."""
+        flags = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(
+            self._model.index(row, 0), flags.ClearAndSelect | flags.Rows
+        )
 
     def visible_rows(self) -> range:
         """The rows that are in view."""
