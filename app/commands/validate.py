@@ -182,7 +182,7 @@ def dropped_table(dropped: "list[dict[str, Any]]") -> "Table":
 def _rules(report: "Report") -> "Table":
     from rich.text import Text
 
-    from isoscope.app.reports.validation_words import place_text, told
+    from isoscope.core.dataset.validate.words import place_text, told
 
     colours = {"passed": "green", "waived": "yellow", "not_checkable": "dim"}
     table = console.table("rule", "", "times", "what", "where", right=("times",))
@@ -203,7 +203,8 @@ def _rules(report: "Report") -> "Table":
 
 
 def _episodes(report: "Report") -> "Table":
-    from isoscope.app.reports.validation_words import ended, number
+    from isoscope.app.reports.validation_words import ended
+    from isoscope.core.dataset.validate.words import number
 
     table = console.table(
         "episode", "env", "length", "ended", "return", right=("env", "length", "return")

@@ -9,13 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoscope.app.reports.page import Row, page, table
-from isoscope.app.reports.validation_words import (
-    ended,
-    number,
-    sentence_of,
-    told,
-    value_text,
-)
+from isoscope.app.reports.validation_words import ended, sentence_of
+from isoscope.core.dataset.validate.words import number, told, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

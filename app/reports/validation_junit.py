@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from isoscope.app.reports.junit import add, clean, count, total
-from isoscope.app.reports.validation_words import place_text, sentence_of, told
+from isoscope.app.reports.validation_words import sentence_of
+from isoscope.core.dataset.validate.words import place_text, told
 
 if TYPE_CHECKING:
     from isoscope.core.dataset.validate.report import Report, RuleResult

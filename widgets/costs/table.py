@@ -70,7 +70,7 @@ class CostsTable(QTreeWidget):
         self._t = DARK
         self._folded: set[str] = set()
         self._rows: list[Row] = []
-        self._shape: list[tuple[str, bool, bool, int, int]] = []  # of what is in the tree
+        self._shape: list[tuple[str, bool, bool, int, int]] = []
         self.setHeaderLabels(list(HEADER))
         for column, about in enumerate(ABOUT_HEADER):
             self.headerItem().setToolTip(column, about)

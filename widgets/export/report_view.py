@@ -19,14 +19,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isoscope.widgets.export.words import (
-    SHAPES,
-    kind_of,
-    ordered,
-    place_text,
-    said,
-    sentence,
-)
+from isoscope.core.dataset.validate.words import place_text, told
+from isoscope.widgets.export.words import SHAPES, kind_of, ordered, sentence
 from isoscope.widgets.theme import DARK
 
 if TYPE_CHECKING:
@@ -119,10 +113,10 @@ class ReportView(QWidget):
         for rule in ordered(report):
             kind = kind_of(rule)
             times = f"{rule.count:,}" if rule.count else ""
-            item = QTreeWidgetItem([f"{SHAPES[kind]} {rule.id}", times, said(rule)])
+            item = QTreeWidgetItem([f"{SHAPES[kind]} {rule.id}", times, told(rule)])
             item.setData(RULE, OF, rule.id)
             item.setToolTip(RULE, f"{kind}: {rule.about}")
-            item.setToolTip(TEXT, said(rule))
+            item.setToolTip(TEXT, told(rule))
             item.setForeground(RULE, QColor(inks.get(kind, self._t.dim)))
             for place in rule.where:
                 below = QTreeWidgetItem(["", "", f"↦ {place_text(place)}"])

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoscope.core.dataset.validate.report import Report, RuleResult, Waiver
-    from isoscope.core.dataset.validate.rule import Where
 
 # From what blocks to what says nothing.
 ORDER = ("error", "warning", "waived", "not checkable", "passed")
@@ -35,40 +34,6 @@ def kind_of(rule: RuleResult) -> str:
 def ordered(report: Report) -> list[RuleResult]:
     """Rules, what blocks first."""
     return sorted(report.rules, key=lambda rule: ORDER.index(kind_of(rule)))
-
-
-def said(rule: RuleResult) -> str:
-    """What a rule says, in one line."""
-    text = rule.message or rule.about
-    if rule.answer == "waived":
-        return f"waived by {rule.waived_by}: {rule.why} ({text})"
-    return text
-
-
-def place_text(where: Where) -> str:
-    """A place in words: ``"env0-ep3, row 7, observation[1] is nan"``."""
-    parts = []
-    if where.episode is not None:
-        parts.append(where.episode)
-    elif where.env is not None:
-        parts.append(f"env {where.env}")
-    if where.step is not None:
-        parts.append(f"row {where.step:,}")
-    if where.feature is not None:
-        inside = "" if where.component is None else f"[{where.component}]"
-        parts.append(f"{where.feature}{inside}")
-    text = ", ".join(parts) or "all of it"
-    if where.value is not None:
-        text += f" is {_value(where.value)}"
-    if where.expected is not None:
-        text += f", expected {_value(where.expected)}"
-    return text
-
-
-def _value(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return f"({', '.join(_value(one) for one in value[:8])})"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def sentence(report: Report) -> str:

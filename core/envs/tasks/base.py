@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from isoscope.core.envs.errors import TaskError
 from isoscope.core.envs.randomisation.reset_noise import DofNoise, ResetNoise
+from isoscope.core.envs.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +21,15 @@ class BaseTask:
     name: ClassVar[str]
     model: ClassVar[str]
     integrator: ClassVar[str] = "backward_euler"
+    # fields of every task, each with its own default
+    control_hz: int
+    simulation_hz: int
+    max_steps: int
+
+    @property
+    def timing(self) -> Timing:
+        """See `Task.timing`."""
+        return Timing(self.control_hz, self.simulation_hz, self.max_steps)
 
     @property
     def draws(self) -> Mapping[str, AnyDistribution]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar
 from isoscope.core.envs.arrays import like
 from isoscope.core.envs.quantities import Layout, Quantity
 from isoscope.core.envs.tasks.base import BaseTask, joint_noise
-from isoscope.core.envs.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,11 +59,6 @@ class CartPole(BaseTask):
     upright_rad: float = 0.2
     gravity: bool = True
     damping: bool = True
-
-    @property
-    def timing(self) -> Timing:
-        """See `Task.timing`."""
-        return Timing(self.control_hz, self.simulation_hz, self.max_steps)
 
     @property
     def observation(self) -> Layout:

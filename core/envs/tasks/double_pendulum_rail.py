@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from isoscope.core.envs.arrays import like
 from isoscope.core.envs.quantities import Layout, Quantity
 from isoscope.core.envs.tasks.base import BaseTask, joint_noise
-from isoscope.core.envs.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,11 +52,6 @@ class DoublePendulumRail(BaseTask):
     force_scale_n: float = 20.0
     tilt_rad: float = 0.6
     rail_m: float = 2.0
-
-    @property
-    def timing(self) -> Timing:
-        """See `Task.timing`."""
-        return Timing(self.control_hz, self.simulation_hz, self.max_steps)
 
     @property
     def observation(self) -> Layout:

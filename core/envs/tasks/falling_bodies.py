@@ -9,7 +9,6 @@ from isoscope.core.envs.arrays import like
 from isoscope.core.envs.quantities import Layout, Quantity
 from isoscope.core.envs.randomisation.reset_noise import DofNoise, ResetNoise
 from isoscope.core.envs.tasks.base import FREE, BaseTask
-from isoscope.core.envs.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,11 +54,6 @@ class FallingBodies(BaseTask):
     reset_noise_m: float = 0.02
     reset_noise_rad: float = 0.1
     lost_m: float = 20.0
-
-    @property
-    def timing(self) -> Timing:
-        """See `Task.timing`."""
-        return Timing(self.control_hz, self.simulation_hz, self.max_steps)
 
     @property
     def observation(self) -> Layout:

@@ -10,7 +10,6 @@ from isoscope.core.envs.quantities import Layout, Quantity
 from isoscope.core.envs.randomisation.distributions import AnyDistribution, Uniform
 from isoscope.core.envs.randomisation.reset_noise import DofNoise, ResetNoise
 from isoscope.core.envs.tasks.base import FREE, BaseTask
-from isoscope.core.envs.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,11 +65,6 @@ class Pusher(BaseTask):
     target_z_m: tuple[float, float] = (-0.2, 0.2)
     reached_m: float = 0.03
     reach_m: float = 1.0
-
-    @property
-    def timing(self) -> Timing:
-        """See `Task.timing`."""
-        return Timing(self.control_hz, self.simulation_hz, self.max_steps)
 
     @property
     def observation(self) -> Layout:
