@@ -14,6 +14,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from isoscope.core import tap
+from isoscope.core.newfile import refuse_bad_target
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.stored import StoredRecorder
 
@@ -48,6 +49,7 @@ class DemoRecorder:
         self, settings: DemoSettings, file: Path, *, overwrite: bool = False
     ) -> None:
         self._file = file
+        refuse_bad_target(file, overwrite=overwrite)
         self._overwrite = overwrite
         self._resident = settings.scene == "resident"
         self._name = f"demo {settings.task}"

@@ -34,13 +34,23 @@ def cluster() -> Iterator[str]:
         yield address
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Compute with one thread, as a Ray worker does: sums have other last bits else."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.mark.timeout(120)
+@pytest.mark.usefixtures("one_thread")
 def test_a_second_process_on_ray_collects_the_same_bit_for_bit() -> None:
     settings = {**channel_settings(RUN), "timeout_s": TIMEOUT_S}
     there = RayChannel.create("equal", **settings)
     with subprocess.Popen(
         [sys.executable, "-m", "tests.core.collection.ray_roles", "equal"],
-        env=dict(os.environ),
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
@@ -73,15 +83,6 @@ def test_a_second_process_on_ray_collects_the_same_bit_for_bit() -> None:
             ), name
         assert one.model_weights_id == other.model_weights_id
         assert one.max_episode_length == other.max_episode_length
-
-
-@pytest.fixture
-def one_thread() -> Iterator[None]:
-    """Compute with one thread, as a Ray worker does: sums have other last bits else."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.mark.usefixtures("one_thread")

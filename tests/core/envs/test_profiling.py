@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+@pytest.fixture(autouse=True)
+def nobody_else_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions that other tests left to the garbage collector may still be there."""
+    monkeypatch.setattr(step_profiles, "_listeners", ())
+
+
 @pytest.fixture
 def told() -> Iterator[list[StepProfile]]:
     found: list[StepProfile] = []

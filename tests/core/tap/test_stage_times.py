@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
+def nobody_else_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions that other tests left to the garbage collector may still be there."""
+    monkeypatch.setattr(step_profiles, "_listeners", ())
+
+
+@pytest.fixture(autouse=True)
 def no_tap() -> Iterator[None]:
     yield
     tap.detach()
