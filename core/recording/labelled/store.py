@@ -81,6 +81,9 @@ class Store:
         self.catalog = Catalog()
         self.cache_bytes = CACHE_BYTES
         self._cache: OrderedDict[tuple[int, int, str, int, int], Array] = OrderedDict()
+        # Looking one up takes longer than reading a block; each knows its length as
+        # it was when it was looked up, so the directory's news make them anew.
+        self._pools: dict[str, Any] = {}
         self._opened: Opened | None = open_file(path)
         self.writer, self.cut = self._opened.writer, self._opened.cut
         self.missing = self._opened.missing
@@ -136,6 +139,7 @@ class Store:
         """Let go of the file; whatever is read later opens it again."""
         with self.lock:
             opened, self._opened = self._opened, None
+            self._pools.clear()
             if opened is not None:
                 opened.close()
 
@@ -194,6 +198,7 @@ class Store:
             raise OSError("its directory is of another form")
         if dataset.shape[0] * DIRECTORY.itemsize > self._size * 2 + (1 << 26):
             raise OSError("it claims more blocks than a file of its size can hold")
+        self._pools.clear()
         entries = dataset[self._listed :]
         self._listed += len(entries)
         lengths = {p: self._fresh(f"pools/{p}").shape[0] for p in POOL_NAMES}
@@ -320,7 +325,10 @@ class Store:
             raise self._error(OSError("a block without its values"), where)
         at = block.at[part.pool] + (part.offset + low) * block.count
         try:
-            pool = self._file()[f"pools/{part.pool}"]
+            file = self._file()
+            pool = self._pools.get(part.pool)
+            if pool is None:
+                pool = self._pools[part.pool] = file[f"pools/{part.pool}"]
             flat = pool[at : at + (high - low) * block.count]
         except H5_ERRORS as error:
             raise self._error(error, where) from None
