@@ -103,8 +103,9 @@ def test_the_least_distance_is_that_of_the_shapes(
         shared = numbers(report, "share", world) > 0
         found = numbers(report, "distance", world)[shared].min()
         if kind == ("capsule", "box") and away < step:
-            # The axis runs through the box: deep, and the middle of that counts.
-            assert found <= -radius + 1e-9
+            # The axis runs through the box, and the middle of that counts; or it passes
+            # closer than its samples are apart.
+            assert found <= max(away, 0.0) - radius + 1e-9
         else:
             assert found <= away - radius + 1e-9
             assert found >= away - radius - step / 2 - 1e-9
