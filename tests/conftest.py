@@ -26,7 +26,12 @@ DATA = Path(__file__).parent / "data"
 RECORDINGS = DATA / "recordings"
 # A machine that is busy with other tests is no failure.
 settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+# Continuous integration judges the change, with the same examples each time; what
+# only luck finds is looked for everywhere else.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.load_profile(
+    "same" if os.environ.get("ISOSCOPE_REQUIRE_GL") == "1" else "patient"
+)
 
 NO_GL = "needs OpenGL: install xvfb and libgl1-mesa-dri, or run on a display"
 

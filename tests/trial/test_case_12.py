@@ -44,16 +44,13 @@ def test_demos_of_one_row_are_one_line_at_once(
         parent = file.require_group(below) if below else file
         for number in range(GROUPS):
             parent.create_group(f"demo_{number}")
-    began = time.process_time()
     assert main(["info", str(path)]) == 2
-    took_s = time.process_time() - began
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
     # In `data` they are robomimic's, which have actions.
     why = "there are no actions" if below else "HDF5, but of other content"
     assert why in err
-    assert took_s < USABLE_S
     if not below:
         assert "'demo_0', 'demo_1', 'demo_2', 'demo_3'" in err
         assert "more" in err
