@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from isoscope.core.analysis import Analysis
     from isoscope.core.dataset.model import Episodes
     from isoscope.core.isolation.findings import Audit
+    from isoscope.core.recording.model import Recording
     from isoscope.widgets.curate.places import Places
     from isoscope.widgets.session import Document, Session
 
@@ -175,8 +176,8 @@ class Curating:
 
 
 def _touches(
-    recording: object, analysis: Analysis, audit: Audit, curation: Curation
+    recording: Recording, analysis: Analysis, audit: Audit, curation: Curation
 ) -> Touches:
-    subject = Examined(recording, analysis.attribution)  # type: ignore[arg-type]
+    subject = Examined(recording, analysis.attribution)
     spread = tainted(subject, audit.findings)
     return Touches(curation.episodes, spread, curation.by_transition)

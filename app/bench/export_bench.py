@@ -80,7 +80,7 @@ def _ours(source: Load, target: Path) -> None:
 
 def _columns(target: Path) -> Any:
     """What the export wrote, as a table in memory."""
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq
 
     (path,) = (target / "data").rglob("*.parquet")
     return pq.read_table(path)

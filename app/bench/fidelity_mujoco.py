@@ -94,7 +94,7 @@ def compare(
         The largest differences of a joint's position and speed, ``same`` with friction
         explicit on both sides and ``default`` with MuJoCo as it is usually.
     """
-    import mujoco  # type: ignore[import-untyped]
+    import mujoco
 
     theirs: dict[str, tuple[Any, Any]] = {}
     for name in ("same", "default"):

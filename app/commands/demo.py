@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isoscope.app import console
-from isoscope.app.commands.options import AsJson, Overwrite
+from isoscope.app.commands.options import AsJson, Layout, Overwrite, Size, Theme
 from isoscope.app.extras import needs
 from isoscope.core.errors import UsageError
 
@@ -172,18 +172,9 @@ def demo(
             show_default=False,
         ),
     ] = None,
-    theme: Annotated[
-        str | None,
-        typer.Option("--theme", metavar="NAME", help="dark, light or system."),
-    ] = None,
-    layout: Annotated[
-        str | None,
-        typer.Option("--layout", metavar="NAME", help="How the panels are arranged."),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option("--size", metavar="WxH", help="The window's size."),
-    ] = None,
+    theme: Theme = None,
+    layout: Layout = None,
+    size: Size = None,
     as_json: AsJson = False,
 ) -> int:
     """Watch a task that ships, with faults put in where wanted.

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from isoscope.app.commands.options import Layout, Size, Theme
 from isoscope.app.extras import needs
 
 
@@ -26,14 +27,8 @@ def open_command(
             help="Where to go in the last one, such as native:120 or control:2/1/9.",
         ),
     ] = None,
-    layout: Annotated[
-        str | None,
-        typer.Option("--layout", metavar="NAME", help="How the panels are arranged."),
-    ] = None,
-    theme: Annotated[
-        str | None,
-        typer.Option("--theme", metavar="NAME", help="dark, light or system."),
-    ] = None,
+    layout: Layout = None,
+    theme: Theme = None,
     screenshot: Annotated[
         Path | None,
         typer.Option(
@@ -42,12 +37,7 @@ def open_command(
             help="Save a picture as soon as everything is drawn, and leave.",
         ),
     ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            "--size", metavar="WxH", help="The window's size, such as 1600x1000."
-        ),
-    ] = None,
+    size: Size = None,
 ) -> int:
     """Open recordings in the window."""
     with needs("the window"):

@@ -35,3 +35,15 @@ LabelFile: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Theme: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--theme", metavar="NAME", help="dark, light or system."),
+]
+Layout: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--layout", metavar="NAME", help="How the panels are arranged."),
+]
+Size: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--size", metavar="WxH", help="The window's size, such as 1600x1000."),
+]

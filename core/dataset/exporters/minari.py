@@ -88,7 +88,7 @@ def fit(plan: Plan, target: Path) -> None:
             f"exporting to minari: a dataset's folder is named like cartpole-v0, not "
             f"{target.name}"
         )
-    import minari  # type: ignore[import-untyped]  # noqa: F401 said now, not later
+    import minari  # noqa: F401 said now, not later
 
     require(plan, {"rewards": "reward"}, FORMAT)
     for top, role in _SPACES.items():
@@ -132,7 +132,7 @@ def _put(path: Path, content: bytes) -> None:
 
 def _metadata(plan: Plan) -> dict[str, Any]:
     import minari
-    from minari.serialization import (  # type: ignore[import-untyped]
+    from minari.serialization import (
         serialize_space,
     )
 

@@ -45,7 +45,7 @@ def sniff(path: Path, head: bytes) -> bool:
 def open_episodes(path: Path) -> LeRobot:
     """Open a dataset; raises ReadError."""
     try:
-        import pyarrow.parquet  # type: ignore[import-untyped]  # noqa: F401
+        import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise MissingExtraError(
             "reading LeRobot's Parquet", "data", "pyarrow"

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
 from isoscope.core.dataset.model import Episode, Feature
 from isoscope.core.dataset.readers.arrow import ERRORS, to_numpy, value_type

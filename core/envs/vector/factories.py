@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 from gymnasium import Env, Space
 
 from isoscope.core.envs.vector.errors import VectorEnvError
