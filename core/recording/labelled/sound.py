@@ -8,12 +8,12 @@ instead try a damaged part again for ever.
 
 from __future__ import annotations
 
-import io
 import os
 import struct
 from typing import TYPE_CHECKING
 
 from isoscope.core.recording.labelled.forms import USER_BLOCK
+from isoscope.core.recording.shown import Shown
 from isoscope.core.recording.superdex.scan.checksum import lookup3
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _superblock(old: bytes, end: int) -> bytes:
     return head + struct.pack("<I", lookup3(head))
 
 
-class Sound(io.RawIOBase):
+class Sound(Shown):
     """The bytes of a recording from where HDF5 begins.
 
     Parameters
@@ -48,45 +48,18 @@ class Sound(io.RawIOBase):
     """
 
     def __init__(self, path: Path) -> None:
-        super().__init__()
         self._file = path.open("rb", buffering=0)
-        self._end = os.fstat(self._file.fileno()).st_size - USER_BLOCK
+        super().__init__(os.fstat(self._file.fileno()).st_size - USER_BLOCK)
         self._file.seek(USER_BLOCK)
         self._head = _superblock(self._file.read(_LENGTH), self._end)
-        self._place = 0
 
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def seekable(self) -> bool:
-        """Yes."""
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move the reading place."""
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._end}
-        self._place = base[whence] + offset
-        return self._place
-
-    def tell(self) -> int:
-        """Say the reading place."""
-        return self._place
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # h5py gives a memoryview
-        """Fill the buffer from the reading place; what is missing is zeros."""
-        start, length = self._place, len(buffer)
+    def _bytes(self, start: int, length: int) -> bytes:
         self._file.seek(USER_BLOCK + start)
         content = self._file.read(length)
         if start < _LENGTH:
             head = self._head[start : start + length]
             content = head + content[len(head) :]
-        buffer[: len(content)] = content
-        # A short read is an error of this program's to libhdf5.
-        if len(content) < length:
-            buffer[len(content) :] = bytes(length - len(content))
-        self._place = start + length
-        return length
+        return content
 
     def close(self) -> None:
         """Let go of the file. May be called twice."""

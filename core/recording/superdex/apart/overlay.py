@@ -11,11 +11,11 @@ section II.A.
 
 from __future__ import annotations
 
-import io
 import os
 import struct
 from typing import TYPE_CHECKING
 
+from isoscope.core.recording.shown import Shown
 from isoscope.core.recording.superdex.superblock import SIGNATURE
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def superblock(root: int, end: int) -> bytes:
     return head + struct.pack("<QQII16x", 0, root, 0, 0)
 
 
-class Overlay(io.RawIOBase):
+class Overlay(Shown):
     """The bytes of a file, with other ones at its beginning and after its end.
 
     Parameters
@@ -46,43 +46,11 @@ class Overlay(io.RawIOBase):
     """
 
     def __init__(self, path: str | Path, root: int, added: bytes = b"") -> None:
-        super().__init__()
         self._descriptor = os.open(path, os.O_RDONLY)
         self._size = os.fstat(self._descriptor).st_size
         self._added = added
-        self._end = self._size + len(added)
+        super().__init__(self._size + len(added))
         self._head = superblock(root, self._end)
-        self._place = 0
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def seekable(self) -> bool:
-        """Yes."""
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move the reading place."""
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._end}
-        self._place = base[whence] + offset
-        return self._place
-
-    def tell(self) -> int:
-        """Say the reading place."""
-        return self._place
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # h5py gives a memoryview
-        """Fill the buffer from the reading place; what is missing is zero."""
-        start, length = self._place, len(buffer)
-        content = self._bytes(start, length)
-        buffer[: len(content)] = content
-        # libhdf5 takes a short read for an error of this program: give it zeros, which
-        # no structure of its own is made of.
-        if len(content) < length:
-            buffer[len(content) :] = bytes(length - len(content))
-        self._place = start + length
-        return length
 
     def _bytes(self, start: int, length: int) -> bytes:
         stop = start + length
