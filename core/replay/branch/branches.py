@@ -1,0 +1,272 @@
+"""The branches of one recording, kept in a small file as soon as they are made.
+
+The file is written anew with every change, whole or not at all, so a crash leaves the
+branches of before or of after it. It is read anew right before, so that a command line
+and a window beside each other don't take each other's branches away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from psygnal import Signal
+
+from isoscope.core.errors import ReadError, UsageError, WriteError
+from isoscope.core.newfile import new_file
+from isoscope.core.replay.branch.model import Branch, check_branch, check_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from isoscope.core.isolation.context import Examined
+
+SCHEMA = "isoscope.branches/1"
+DOING = "reading the branches"
+MOST = 1000  # of one recording
+BIGGEST_BYTES = 64 << 20
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """The file."""
+
+    schema: str
+    source: str
+    file: str  # for people who look into it
+    branches: list[Branch]
+
+
+def source_of(examined: Examined) -> str:
+    """What a labelled recording is known by, wherever it lies: 32 hexadecimal digits.
+
+    A hash of the run's own number and the file's; a repaired or rewritten copy is
+    another recording.
+
+    Raises
+    ------
+    UsageError
+        For a recording that is no labelled one.
+    """
+    labelled = examined.recording.labelled
+    if labelled is None:
+        raise UsageError(
+            f"branching from {examined.file}: it is a bare recording, without "
+            "snapshots and control inputs; record with the tap, which takes snapshots"
+        )
+    return _hash(labelled.attributes)
+
+
+def _hash(attributes: Mapping[str, str]) -> str:
+    told = "\n".join(str(attributes.get(name, "")) for name in ("run", "written"))
+    return hashlib.sha256(told.encode()).hexdigest()[:32]
+
+
+class Branches:
+    """The branches of one recording.
+
+    Parameters
+    ----------
+    source
+        What the recording is known by.
+    file
+        What it is called.
+    path
+        Where they are kept; None keeps them in memory only.
+
+    Raises
+    ------
+    ReadError
+        If there is a file that can't be read, or another recording's.
+
+    Attributes
+    ----------
+    changed
+        Tells that there are others now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, source: str, file: str, path: str | Path | None = None) -> None:
+        self.source, self.file = source, file
+        self.path = None if path is None else Path(path)
+        self._branches = self._read()
+
+    def __len__(self) -> int:
+        return len(self._branches)
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """All of them, the oldest first."""
+        return tuple(self._branches)
+
+    def find(self, which: str) -> Branch:
+        """The one of this name or id.
+
+        Raises
+        ------
+        UsageError
+            If there is none.
+        """
+        return _found(self._branches, which, self.file)
+
+    def free_name(self, wanted: str = "branch") -> str:
+        """A name that is not taken: the wanted one, or with a number behind it."""
+        taken = {one.name for one in self._branches}
+        name, number = wanted, 2
+        while name in taken:
+            name, number = f"{wanted} ({number})", number + 1
+        return name
+
+    def add(self, branch: Branch) -> None:
+        """Add a branch.
+
+        Raises
+        ------
+        UsageError
+            If it makes no sense, is another recording's, or its name is taken; nothing
+            has changed then.
+        WriteError
+            If it can't be kept; nothing has changed then, either.
+        """
+        check_branch(branch)
+        if branch.source != self.source:
+            raise UsageError(
+                f"adding branch {branch.name}: it is of {branch.file}, not of "
+                f"{self.file}"
+            )
+        now = self._read()
+        if any(one.id == branch.id for one in now):
+            raise UsageError(f"adding branch {branch.name}: it is there already")
+        _refuse_taken(now, branch.name, self.file)
+        if len(now) >= MOST:
+            raise UsageError(
+                f"adding branch {branch.name}: {self.file} has {MOST} already; remove "
+                "some first"
+            )
+        self._keep([*now, branch])
+
+    def rename(self, which: str, name: str) -> Branch:
+        """Give the one of this name or id another name; returns it as it is now.
+
+        Raises
+        ------
+        UsageError, WriteError
+            As `add`, or if there is none.
+        """
+        name = name.strip()
+        check_name(name)
+        now = self._read()
+        old = _found(now, which, self.file)
+        if name != old.name:
+            _refuse_taken(now, name, self.file)
+        new = msgspec.structs.replace(old, name=name)
+        self._keep([new if one is old else one for one in now])
+        return new
+
+    def annotate(self, which: str, note: str) -> Branch:
+        """Give the one of this name or id another note; returns it as it is now.
+
+        Raises
+        ------
+        UsageError, WriteError
+            As `rename`.
+        """
+        now = self._read()
+        old = _found(now, which, self.file)
+        new = msgspec.structs.replace(old, note=note)
+        self._keep([new if one is old else one for one in now])
+        return new
+
+    def remove(self, which: str) -> Branch:
+        """Take the one of this name or id away, and return it.
+
+        Raises
+        ------
+        UsageError, WriteError
+            If there is none, or the others can't be kept; nothing has changed then.
+        """
+        now = self._read()
+        old = _found(now, which, self.file)
+        self._keep([one for one in now if one is not old])
+        return old
+
+    # -- the file ----------------------------------------------------------------------
+
+    def _keep(self, branches: list[Branch]) -> None:
+        if self.path is not None:
+            kept = Kept(SCHEMA, self.source, self.file, branches)
+            content = msgspec.json.format(msgspec.json.encode(kept), indent=1)
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                why = (error.strerror or str(error)).lower()
+                raise WriteError(f"keeping a branch in {self.path}: {why}") from None
+            with new_file(self.path, overwrite=True) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        self._branches = branches
+        self.changed.emit()
+
+    def _read(self) -> list[Branch]:
+        """What the file holds now; what is in memory where there is no file."""
+        if self.path is None:
+            return list(getattr(self, "_branches", []))
+        try:
+            if self.path.stat().st_size > BIGGEST_BYTES:
+                raise ReadError(DOING, self.path, "it is too long for branches")
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise ReadError(DOING, self.path, error.strerror or str(error)) from None
+        try:
+            kept = msgspec.json.decode(content, type=Kept)
+            for one in kept.branches:
+                check_branch(one)
+        except (msgspec.DecodeError, UsageError, RecursionError) as error:
+            raise ReadError(DOING, self.path, str(error)) from None
+        if kept.schema != SCHEMA:
+            raise ReadError(DOING, self.path, f"it is of schema {kept.schema}")
+        if kept.source != self.source:
+            raise ReadError(DOING, self.path, f"they are of {kept.file}")
+        return kept.branches
+
+
+def open_branches(examined: Examined, path: Path | None) -> tuple[Branches, str]:
+    """The branches of a recording; and what should be told, where some can't be read.
+
+    A file that can't be read is put aside, as it may be worth mending.
+
+    Raises
+    ------
+    UsageError
+        For a recording that is no labelled one.
+    """
+    source, file = source_of(examined), Path(examined.file).name
+    try:
+        return Branches(source, file, path), ""
+    except ReadError as error:
+        assert path is not None
+        aside = path.with_suffix(".unreadable")
+        with suppress(OSError):
+            path.replace(aside)
+            return Branches(source, file, path), f"{error}; it was put aside as {aside}"
+        return Branches(source, file), f"{error}; new branches will not be kept"
+
+
+def _found(branches: list[Branch], which: str, file: str) -> Branch:
+    for one in branches:
+        if which in (one.id, one.name):
+            return one
+    there = ", ".join(one.name for one in branches) or "none"
+    raise UsageError(f"{file} has no branch {which!r}; there are: {there}")
+
+
+def _refuse_taken(branches: list[Branch], name: str, file: str) -> None:
+    if any(one.name == name for one in branches):
+        raise UsageError(f"{file} has a branch {name!r} already; give another name")
