@@ -51,6 +51,11 @@ class SceneEngine:
         """W."""
         return self._scene.worlds
 
+    @property
+    def scene(self) -> Scene:
+        """The scene itself, for a task's own mapping from actions to inputs."""
+        return self._scene
+
     def has(self, actor: str, field: str) -> bool:
         """Whether `read` can give this field."""
         row = self._rows.get(actor)
@@ -153,6 +158,19 @@ class SceneEngine:
         """A recorded field of worlds int64 [n], [n, *shape]."""
         only = None if len(worlds) == self.worlds else worlds.tolist()
         return self._scene.read(self._rows[actor].index, field, only)
+
+    def edit_state(
+        self,
+        actor: str,
+        field: str,
+        component: int | str | None,
+        value: Sequence[float],
+        world: int,
+    ) -> None:
+        """See `isoscope.core.replay.branch.editing.StateEditing`."""
+        from isoscope.core.replay.branch.scene_state import edit_scene_state
+
+        edit_scene_state(self._scene, actor, field, component, value, world)
 
     def close(self) -> None:
         """Close the scene."""
