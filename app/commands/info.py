@@ -2,8 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from isoscope.app import console
 from isoscope.app.commands.options import AsJson, File
+from isoscope.app.commands.run_facts import failed_table, run_facts
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,6 +39,8 @@ def info(file: File, as_json: AsJson = False) -> int:
         console.emit_json(described)
         return status
     parts: list[Any] = [console.facts(_facts(described)), _supports(described)]
+    if described.run is not msgspec.UNSET and described.run.failures:
+        parts.append(failed_table(described.run))
     if described.warnings:
         parts.append(_warnings(described.warnings))
     if described.actors:
@@ -67,18 +72,22 @@ def _facts(described: "Info") -> list[tuple[str, str]]:
     unknown = first is None or last is None
     time = "" if unknown else f", recording time {first:g} s to {last:g} s"
     labels = [name for name, there in _named(described.labels) if there]
-    return [
+    facts = [
         ("file", described.file or "live"),
         (
             "format",
             f"{described.format}{precision}, {described.bytes:,} bytes, {state}",
         ),
-        ("events", ", ".join(events) or "none"),
-        ("steps", f"{counted(described.steps, 'native step')}{time}"),
-        ("h", _durations(described)),
-        ("gravity", _gravity(described)),
-        ("labels", ", ".join(labels) or "none: nothing says whose each step was"),
     ]
+    if described.run is not msgspec.UNSET:
+        facts += run_facts(described.run)
+    if events or described.run is msgspec.UNSET:
+        facts.append(("events", ", ".join(events) or "none"))
+    facts.append(("steps", f"{counted(described.steps, 'native step')}{time}"))
+    if described.steps or described.run is msgspec.UNSET:
+        facts += [("h", _durations(described)), ("gravity", _gravity(described))]
+    labelled = ", ".join(labels) or "none: nothing says whose each step was"
+    return [*facts, ("labels", labelled)]
 
 
 def _durations(described: "Info") -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from isoscope.app.demo.identifying import identify
 from isoscope.core import tap
 from isoscope.core.newfile import refuse_bad_target
 from isoscope.core.recording.labelled import records as r
@@ -73,6 +74,7 @@ class DemoRecorder:
         """Record what the rollout stores, from here on."""
         session = tap.current()
         if session is not None:
+            identify(session, run.settings)
             self._beside = Beside(session, run.parts.rollout)
 
     def close(self) -> None:

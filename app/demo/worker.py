@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from isoscope.app.demo.identifying import identify
 from isoscope.app.demo.live_settings import Hello, LiveDemo, demo_of, to_line
 from isoscope.app.demo.obeying import Obeying
 from isoscope.app.demo.run import DemoRun
@@ -23,8 +24,6 @@ from isoscope.core import tap
 from isoscope.core.collection.recording import record_chunk
 from isoscope.core.envs.rollout.chunked import ChunkedPolicy
 from isoscope.core.errors import IsoscopeError, one_line
-from isoscope.core.recording.labelled import records as r
-from isoscope.core.tap.adapters import run as runs
 
 if TYPE_CHECKING:
     from isoscope.core.tap.session import TapSession
@@ -83,7 +82,7 @@ def run_demo(demo: LiveDemo, lifeline: Lifeline) -> None:
         lifeline.run = run
         run.set_speed(demo.speed)
         _tell_chunks(demo, run, session)
-        _identify(session, demo)
+        identify(session, demo.settings)
         obeying = Obeying(run, session, demo.speed)
         obeying.start()
         hub: Any = session.outlet
@@ -127,18 +126,6 @@ def _tell_chunks(demo: LiveDemo, run: DemoRun, session: TapSession) -> None:
 
     teller = ChunkTeller(rollout, demo.chunk, partial(record_chunk, session))
     rollout.policy = ChunkedPolicy(rollout.policy, demo.chunk, teller.planned)
-
-
-def _identify(session: TapSession, demo: LiveDemo) -> None:
-    """What no single environment knows."""
-    settings = demo.settings
-    run = runs.of(session)
-    told = r.Identity(
-        autoreset_mode=settings.autoreset,
-        processes=max(settings.workers, 1),
-        environments_per_process=settings.envs // max(settings.workers, 1),
-    )
-    run.learn("demo", told)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
+from isoscope.core.recording.labelled.run_info import RunInfo, run_info
 from isoscope.core.recording.schema import meaning
 from isoscope.core.recording.supports import Answer, Supports, supports
 
@@ -80,7 +81,7 @@ class LabelInfo(msgspec.Struct):
 
 
 class Info(msgspec.Struct, kw_only=True):
-    """What `isoscope info` prints."""
+    """What `isoscope info` prints; `run` is there for labelled recordings only."""
 
     schema: Literal["isoscope.info/1"] = "isoscope.info/1"
     file: str | None
@@ -97,11 +98,12 @@ class Info(msgspec.Struct, kw_only=True):
     actors: list[ActorInfo]
     supports: Supports
     labels: LabelInfo
+    run: RunInfo | msgspec.UnsetType = msgspec.UNSET
 
 
 def info(recording: Recording) -> Info:
     """Describe a recording, or the part of it that has been indexed so far."""
-    steps = recording.steps
+    steps, labelled = recording.steps, recording.labelled
     return Info(
         file=None if recording.path is None else str(recording.path),
         format=recording.format,
@@ -117,6 +119,7 @@ def info(recording: Recording) -> Info:
         actors=[_actor(actor) for actor in recording.actors],
         supports=supports(recording),
         labels=_labels(recording),
+        run=msgspec.UNSET if labelled is None else run_info(labelled),
     )
 
 

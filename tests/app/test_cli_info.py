@@ -11,6 +11,8 @@ import pytest
 from isoscope.app.main import main
 from isoscope.core.jsonform import decode
 from isoscope.core.recording.info import Info
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.recorder import Recorder
 from isoscope.core.recording.model import Actor, Problem, Recording
 from isoscope.core.recording.registry import load
 
@@ -135,3 +137,18 @@ def test_a_recording_of_nothing_is_described(
         assert line in out.splitlines()
     assert "Fields of" not in out
     assert re.search(r"^Bare +unknown +unknown +0:end +0 +7$", out, re.MULTILINE)
+
+
+def test_a_run_without_native_steps_says_what_it_did(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    file = tmp_path / "run.isoscope.h5"
+    with Recorder(file, r.Identity(environments=2, seeds=[3, 4])) as recorder:
+        recorder.transition(r.Transition(env=0, control_step=1, valid=1))
+        recorder.failure(r.Failure(what="step", message="the arm is stuck", env=1))
+    out = printed(file, capsys)
+    assert re.search(r"^environments +2$", out, re.MULTILINE)
+    assert re.search(r"^seeds +3, 4$", out, re.MULTILINE)
+    assert re.search(r"^control steps +1, 0 resets, 0 episodes ended$", out, re.M)
+    assert re.search(r"^step +1 +the arm is stuck$", out, re.MULTILINE)
+    assert not re.search(r"^(gravity|h) ", out, re.MULTILINE)
