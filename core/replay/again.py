@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
     from isoscope.core.replay.engine import Engine, EngineMaker
     from isoscope.core.replay.replay_forms import Mode, Replay, RestoreTwice
+    from isoscope.core.replay.states import Keeper
     from isoscope.core.replay.tape import Tape
 
     Progress = Callable[[int, int], None]
@@ -64,6 +65,7 @@ def replay(
     make: EngineMaker,
     options: ReplayOptions | None = None,
     progress: Progress | None = None,
+    keeper: Keeper | None = None,
 ) -> Replay:
     """Step a recording again and compare every native step.
 
@@ -75,6 +77,8 @@ def replay(
         Makes the engine for each scene.
     progress
         Called with steps done and all; what it raises, `CancelledError` say, stops it.
+    keeper
+        Takes every state that is compared, to be looked at; None keeps none.
 
     Raises
     ------
@@ -99,7 +103,7 @@ def replay(
             engine = make(tape.blueprint)
             outcome.engine = engine.name
             try:
-                _one(tape, engine, chosen, options, outcome, progress)
+                _one(tape, engine, chosen, options, outcome, progress, keeper)
             finally:
                 engine.close()
     return report(outcome)
@@ -131,6 +135,7 @@ def _one(
     options: ReplayOptions,
     outcome: Outcome,
     progress: Progress | None,
+    keeper: Keeper | None,
 ) -> None:
     """Step environments of one scene again in one engine."""
     alone = envs[0] if options.mode == "alone" else None
@@ -153,7 +158,9 @@ def _one(
         if one not in fields:
             outcome.unchecked.append(f"the engine has no field {one.full_name}")
     by_bits = not options.tolerances
-    seen = Stepwise(fields, options.tolerances, TOLERANCE, by_bits=by_bits)
+    seen = Stepwise(
+        fields, options.tolerances, TOLERANCE, by_bits=by_bits, keeper=keeper
+    )
     part = Part(start, compared, alone, options.mode == "pinned")
     driven = Driver(tape, engine, part, seen).run(progress)
     _count_before(tape, start, compared, driven)

@@ -12,7 +12,8 @@ from isoscope.core.replay.differences import sizes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from isoscope.core.recording.tracks import Array
+    from isoscope.core.recording.tracks import Array, BoolArray
+    from isoscope.core.replay.states import Keeper
     from isoscope.core.replay.tape import StateField
 
 BLOCK = 256  # steps compared together
@@ -85,6 +86,8 @@ class Stepwise:
         |a - b| may be this times (1 + the larger of |a| and |b|).
     by_bits
         Whether any difference is a divergence, or only one beyond the tolerance.
+    keeper
+        Takes the states and the differences, to be looked at; None keeps none.
     """
 
     def __init__(
@@ -94,12 +97,14 @@ class Stepwise:
         relative: float,
         *,
         by_bits: bool,
+        keeper: Keeper | None = None,
     ) -> None:
         self.fields = fields
         self.envs: dict[int, EnvSeen] = {}
         self._tolerances = dict(tolerances)
         self._relative = relative
         self._by_bits = by_bits
+        self._keeper = keeper
         self._rows: dict[int, list[int]] = {}
         self._values: dict[int, list[list[Array]]] = {}
 
@@ -130,6 +135,16 @@ class Stepwise:
         if seen.first_other_state < 0:
             seen.first_other_state = row
 
+    def configured_otherwise(self, row: int) -> None:
+        """Take that a step is taken under another configuration than was recorded.
+
+        Told before the step itself.
+        """
+
+    def judged(self, env: int, rows: Array, differs: BoolArray) -> BoolArray:
+        """Which of these steps [n] are a divergence, of those that differ."""
+        return differs
+
     def finish(self) -> None:
         """Compare what waits."""
         for env in self.envs:
@@ -151,9 +166,12 @@ class Stepwise:
             recorded = recorded.reshape(n, -1)
             recorded_of.append(recorded)
             largest[k], beyond[k] = self._compare(one, rows, recorded, here, valid)
+            if self._keeper is not None:
+                allowed = self._tolerances.get(one.field.name)
+                self._keeper.take(env, one.field, rows, recorded, here, valid, allowed)
         differs = (largest > 0).any(axis=0)
         any_beyond = beyond.any(axis=0)
-        judged = differs if self._by_bits else any_beyond
+        judged = self.judged(env, rows, differs if self._by_bits else any_beyond)
         for at in np.flatnonzero(judged)[:1] if seen.first is None else ():
             worth = largest[:, at] if self._by_bits else largest[:, at] * beyond[:, at]
             k = int(np.argmax(np.nan_to_num(worth, posinf=np.finfo(float).max)))
