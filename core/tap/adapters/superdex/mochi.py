@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from isoscope.core.tap.adapters.scalars import numbers
 from isoscope.core.tap.adapters.single import SingleTap
 from isoscope.core.tap.adapters.superdex import engine
 from isoscope.core.tap.adapters.superdex.actors import all_actors
+from isoscope.core.tap.adapters.superdex.build import build_of
 from isoscope.core.tap.adapters.superdex.watch import SceneWatch
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class MochiTap(SingleTap):
         physics = sys.modules[type(scene).__module__]
         run = runs.of(self.session)
         number = run.scene()
-        watch = SceneWatch(scene, physics, self.session, number, _engine(physics))
+        watch = SceneWatch(scene, physics, self.session, number, build_of(physics))
         engine.watched[scene] = watch
         if not wrapped:
             watch.listen()
@@ -242,7 +242,7 @@ def _identity(env: Any) -> r.Identity:
     scene = env._scene
     physics = sys.modules[type(scene).__module__] if scene is not None else None
     threads = None if physics is None else int(physics.get_num_threads())
-    about = {} if physics is None else _engine(physics)
+    about = {} if physics is None else build_of(physics)
     statuses = {}
     if physics is not None:
         statuses = {int(s.value): s.name.lower() for s in physics.ConvergenceStatus}
@@ -259,27 +259,6 @@ def _identity(env: Any) -> r.Identity:
         solver_statuses=statuses,
         extra={"state_digest": "blake2b, 16 bytes, of the engine's snapshot"},
     )
-
-
-def _engine(physics: Any) -> dict[str, Any]:
-    """Which build can restore a snapshot."""
-    double = bool(physics.uses_double_precision())
-    name = "superdex-physics-fp64" if double else "superdex-physics"
-    version = build = ""
-    try:
-        found = metadata.distribution(name)
-        version = found.version
-        for file in found.files or ():
-            if file.name.startswith(physics.__name__) and file.hash is not None:
-                build = f"{file.name} {file.hash.mode}={file.hash.value}"
-    except metadata.PackageNotFoundError:
-        pass
-    return {
-        "engine": "superdex",
-        "version": version,
-        "build": build,
-        "precision": "float64" if double else "float32",
-    }
 
 
 def _flat_names(structure: Any) -> list[str]:
