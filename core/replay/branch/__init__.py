@@ -2,5 +2,5 @@
 
 `model` says what a branch is, `branches` keeps those of one recording, `starting` goes
 to the state at its beginning, `editing` changes it, `inputs` gives the control inputs,
-`running` steps it, and `exporting` writes what came out as a recording of its own.
+`running` and `stepping` step it, and `exporting` writes what came out as a recording.
 """
