@@ -158,6 +158,9 @@ class TapSession:
         then nothing is to be told any more.
     guard
         A :class:`Guard`.
+    stepped, begun
+        By environment that is stepped by itself, the number of the transition that its
+        last control step and its last reset were recorded as.
     """
 
     def __init__(
@@ -178,6 +181,8 @@ class TapSession:
         self.outlet: Outlet | None = None
         self.why_off = ""
         self.made: dict[int, weakref.ref[Any]] = {}  # by factories, to find twins
+        self.stepped: dict[int, int] = {}
+        self.begun: dict[int, int] = {}
         self._lock = threading.Lock()
         self._next_index = 0
         self._lanes: list[int] = []

@@ -40,8 +40,15 @@ def identity(made_by: Any) -> r.Identity:
         commit=commit_of(source) if source else "",
         factory=reference,
         source_hash=source_hash(source) if source else "",
-        extra={"source": str(source)} if source else {},
+        extra={"cores": cores()} | ({"source": str(source)} if source else {}),
     )
+
+
+def cores() -> int:
+    """How many this process may use; of all of them, where that can't be asked."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def origin(made_by: Any) -> tuple[str, Path | None]:

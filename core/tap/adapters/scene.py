@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import os
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from isoscope.core.envs.task import Task
     from isoscope.core.tap.session import TapSession
 
+# As `core.envs.vector` sets it for its workers; importing that takes Gymnasium.
+THREADS_VARIABLE = "OMP_NUM_THREADS"
 STATUSES = {0: "converged", 1: "stopped", 2: "diverged"}
 
 
@@ -154,10 +158,29 @@ def task_identity(task: Task, lanes: LaneGroup) -> r.Identity:
         control_hz=float(timing.control_hz),
         simulation_hz=float(timing.simulation_hz),
         substeps=timing.substeps,
+        threads=library_threads(),
         shared_scenes=lanes.shared,
         solver_statuses=STATUSES,
-        extra={"task": task.name, "device": str(getattr(scene, "device", "cpu"))},
+        extra={
+            "task": task.name,
+            "settings": _settings(task),
+            "device": str(getattr(scene, "device", "cpu")),
+        },
     )
+
+
+def _settings(task: Task) -> dict[str, Any]:
+    """The task's settings by name, with which it can be made again."""
+    if not hasattr(task, "__dataclass_fields__"):
+        return {}
+    told = dataclasses.fields(task)  # type: ignore[arg-type]  # looked at right above
+    return {field.name: getattr(task, field.name) for field in told}
+
+
+def library_threads() -> int | None:
+    """How many threads the engine's libraries take; None where nobody said it."""
+    said = os.environ.get(THREADS_VARIABLE, "")
+    return int(said) if said.isdecimal() and int(said) else None
 
 
 _watches: weakref.WeakKeyDictionary[Any, SceneWatch] = weakref.WeakKeyDictionary()

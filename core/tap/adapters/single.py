@@ -176,6 +176,7 @@ class SingleTap:
         writer.put(AFTER, self._before)
         named = self.terms(env, info)
         number = writer.write(told, tuple(named), list(named.values()))
+        self.session.begun[self.number] = number
         row = first if first >= 0 else self.recorder.rows
         # Nobody but the user resets an environment that runs by itself.
         by_user = self._index is None or seed is not None
@@ -248,6 +249,7 @@ class SingleTap:
             number = plain.add(told, raw.nbytes + 2 * after.nbytes)
         else:
             number = self._written(env, known, generators, reasons, raw, before, named)
+        self.session.stepped[self.number] = number
         self.done = bool(terminated or truncated)
         self.after(env, info, number)
 
