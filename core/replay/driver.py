@@ -10,6 +10,7 @@ of the configuration only.
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ import numpy as np
 from isoscope.core.errors import CancelledError, one_line
 from isoscope.core.recording.labelled.records import DIGEST_BYTES
 from isoscope.core.recording.model import StepKind
+from isoscope.core.replay.engine import ReadsLater
+from isoscope.core.replay.returns import Returns
 from isoscope.core.replay.scene_engine import same_value
 from isoscope.core.replay.windows import Blocks, TrackRows
 
@@ -27,10 +30,10 @@ if TYPE_CHECKING:
     from isoscope.core.recording.labelled import records as r
     from isoscope.core.recording.tracks import Array
     from isoscope.core.replay.engine import Engine
+    from isoscope.core.replay.returns import Place
     from isoscope.core.replay.stepwise import Stepwise
     from isoscope.core.replay.tape import Tape
 
-MOST_HANDLES = 256
 TOLD_EVERY = 64
 
 
@@ -105,7 +108,10 @@ class Driver:
         self._known = np.zeros(tape.worlds, np.bool_)
         mine = tape.envs if part.alone is None else [part.alone]
         self._mine = np.array([tape.world(env) for env in mine], np.int64)
-        self._handles: dict[int, int] = {}
+        self._handles: dict[Place, int] = {}
+        self._returns = Returns(tape, part.alone)
+        later = tape.worlds == 1 and isinstance(engine, ReadsLater)
+        self._later: ReadsLater | None = engine if later else None  # type: ignore[assignment]  # as was just asked
         self._judged: dict[bytes, bool] = {}
         self._digest = b""
         self._reset_rows = self._labels.kind == StepKind.RESET
@@ -115,6 +121,9 @@ class Driver:
         self._told = Blocks(
             lambda start, stop: column("native", "configuration_digest", start, stop),
             length,
+        )
+        self._ends = Blocks(
+            lambda start, stop: column("native", "digest_after", start, stop), length
         )
         self.done = Driven()
 
@@ -146,10 +155,13 @@ class Driver:
                 self._step(group)
                 before = int(group[-1])
                 self._after(before)
+            if self._later is not None:
+                self._later.finish()
         except CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 an engine may die of anything
             self.done.stopped = one_line(error) or type(error).__name__
+            self._take_last()
         finally:
             for handle in self._handles.values():
                 self._release(handle)
@@ -192,32 +204,29 @@ class Driver:
                 if self._takes(change):
                     self._engine.configure({change.key: change.new})
                     self._configured()
-            for event in tape.events.get(at, ()):
+            for k, event in enumerate(tape.events.get(at, ())):
                 if alone is None or event.env == alone:
-                    self._happened(event, at)
+                    self._happened(event, (at, k))
 
-    def _happened(self, event: r.SceneEvent, row: int) -> None:
-        handle = (event.detail or {}).get("handle")
+    def _happened(self, event: r.SceneEvent, place: Place) -> None:
         if event.kind == "set_state":
-            if not self._reset_rows[row : row + 1].any():
-                self.done.moved.append(row)
-        elif event.kind == "capture" and handle is not None:
-            if self._known.all():
-                self._keep(handle)
-        elif event.kind == "restore" and handle is not None and event.ok != 0:
-            self._restore(handle, event.snapshot)
+            if not self._reset_rows[place[0] : place[0] + 1].any():
+                self.done.moved.append(place[0])
+        elif event.kind == "capture":
+            if self._known.all() and self._returns.needed(place):
+                self._handles[place] = self._engine.capture()
+        elif event.kind == "restore" and event.ok != 0:
+            self._restore(place, event.snapshot)
 
-    def _keep(self, handle: int) -> None:
-        if len(self._handles) >= MOST_HANDLES:
-            self._release(self._handles.pop(next(iter(self._handles))))
-        self._handles[handle] = self._engine.capture()
-
-    def _restore(self, handle: int, snapshot: int) -> None:
+    def _restore(self, place: Place, snapshot: int) -> None:
         if self._tape.worlds > 1:
             return  # of a batch, some worlds: those whose reset comes next
-        if handle in self._handles:
-            self._engine.restore(self._handles[handle])
+        captured = self._returns.source(place)
+        if captured is not None and captured in self._handles:
+            self._engine.restore(self._handles[captured])
             self._known[:] = True
+            if self._returns.is_last(place):
+                self._release(self._handles.pop(captured))
             return
         data = None if snapshot < 0 else self._tape.labelled.snapshot_data(snapshot)
         self._known[:] = data is not None
@@ -268,14 +277,44 @@ class Driver:
         ]
         if seen is None or not any(wanted):
             return
+        if self._later is not None:
+            self._read_later(self._later, seen, int(envs[0]), int(group[0]))
+            return
         read = [self._engine.read(f.actor, f.name, worlds) for f in seen.fields]
         for k in np.flatnonzero(wanted).tolist():
             row = int(group[k])
-            self._judge_configuration(row)
+            if not self._judge_configuration(row):
+                seen.configured_otherwise(row)
             seen.add(int(envs[k]), row, [values[k] for values in read])
 
-    def _judge_configuration(self, row: int) -> None:
-        """Compare what is configured here with what was, once a configuration."""
+    def _read_later(
+        self, later: ReadsLater, seen: Stepwise, env: int, row: int
+    ) -> None:
+        """Have one step compared with the others of its block, the whole state too."""
+        if not self._judge_configuration(row):
+            seen.configured_otherwise(row)
+
+        def take(values: list[Array], equal: bool | None) -> None:
+            seen.add(env, row, values)
+            if equal is not None:
+                seen.state(env, row, equal=equal)
+
+        names = [(one.actor, one.name) for one in seen.fields]
+        later.read_later(names, self._end(row), take)
+
+    def _take_last(self) -> None:
+        """Take what was stepped before something was refused, if it still answers."""
+        if self._later is not None:
+            with suppress(Exception):
+                self._later.finish()
+
+    def _end(self, row: int) -> bytes:
+        """Digest of the recorded state after a row; empty where there is none."""
+        told: bytes = self._ends.rows(np.array([row]))[0].tobytes()
+        return told if any(told) else b""
+
+    def _judge_configuration(self, row: int) -> bool:
+        """Whether what is configured here is what was, looked at once each."""
         told = self._told.rows(np.array([row]))[0].tobytes()
         equal = self._judged.get(told)
         if equal is None:
@@ -292,6 +331,7 @@ class Driver:
             self.done.configured_equal += 1
         else:
             self.done.configured_other += 1
+        return equal
 
     # -- snapshots ---------------------------------------------------------------------
 
@@ -320,6 +360,8 @@ class Driver:
         assert self._seen is not None
         if len(self._mine) < self._tape.worlds:
             return  # what the others do is not done here
+        if self._later is not None and self._end(row):
+            return  # done with the step
         env = snapshot.env if snapshot.env >= 0 else int(self._labels.env[row])
         if not snapshot.digest or not self._wanted(env, row):
             return

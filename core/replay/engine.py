@@ -6,16 +6,19 @@ gives a maker.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from isoscope.core.errors import IsoscopeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from isoscope.core.recording.labelled.records import Identity
     from isoscope.core.recording.tracks import Array
+    from isoscope.core.replay.tape import ControlField
+
+    Take = Callable[[list[Array], bool | None], None]
 
 
 class ReplayError(IsoscopeError):
@@ -39,6 +42,14 @@ class Blueprint:
     configuration
         The persistent configuration as it was first, by name; None in it stands for a
         number that is not finite, which JSON can't hold.
+    build
+        All that its snapshots tell of what can restore them, by name.
+    topology
+        Digest of the scene's actors; empty where not told.
+    actors
+        Names and kinds of the actors that there were at its first snapshot.
+    controls
+        The recorded native control inputs.
     """
 
     file: str
@@ -47,6 +58,10 @@ class Blueprint:
     engine: str
     precision: str
     configuration: Mapping[str, Any]
+    build: Mapping[str, Any] = field(default_factory=dict)
+    topology: str = ""
+    actors: Sequence[tuple[str, str]] = ()
+    controls: Sequence[ControlField] = ()
 
 
 class Engine(Protocol):
@@ -129,6 +144,45 @@ class Engine(Protocol):
     def close(self) -> None:
         """Let go of everything."""
         ...
+
+
+@runtime_checkable
+class ReadsLater(Protocol):
+    """An engine of one world that is far away: it steps many steps, then tells of all.
+
+    What is asked of the engine otherwise still comes in order.
+    """
+
+    def read_later(
+        self, fields: Sequence[tuple[str, str]], expected: bytes, take: Take
+    ) -> None:
+        """Read actors' fields of the present state, and tell them some time later.
+
+        Parameters
+        ----------
+        expected
+            Digest of the whole state as it was recorded; empty where it was not.
+        take
+            Called with the values, and with whether the whole state is the recorded
+            one, None if there is no digest. It must not use the engine.
+        """
+        ...
+
+    def finish(self) -> None:
+        """Tell all that has not been told.
+
+        Raises
+        ------
+        IsoscopeError
+            If the engine refused something, or is gone.
+        """
+        ...
+
+
+def doubts_of(engine: Engine) -> Sequence[str]:
+    """Why an engine's scene may be another one, in what can't be told; mostly none."""
+    found: Sequence[str] = getattr(engine, "doubts", ())
+    return found
 
 
 class EngineMaker(Protocol):

@@ -175,6 +175,7 @@ def _tape(
     header = taken[0].header or {}
     engine = taken[0].engine or {}
     changes = _by_row(labelled.changes(), scene)
+    controls = list(_controls(labelled, scene))
     first = {c.key: c.new for at in changes.values() for c in at if c.old is None}
     blueprint = Blueprint(
         file=examined.file,
@@ -183,10 +184,21 @@ def _tape(
         engine=str(engine.get("engine", "")),
         precision=str(engine.get("precision", "")),
         configuration=first,
+        build=engine,
+        topology=str(header.get("topology", "")),
+        actors=[
+            (actor.info.name, actor.info.type)
+            for number, actor in sorted(labelled.actors.items())
+            if actor.info.scene == scene
+            and actor.info.created_row <= taken[0].row + 1
+            and labelled.destroyed.get(number, taken[0].row + 1) > taken[0].row
+        ],
+        controls=controls,
     )
     snapshots: dict[int, list[r.Snapshot]] = defaultdict(list)
     for snapshot in taken:
-        snapshots[snapshot.row].append(snapshot)
+        if blueprint.worlds > 1 or _ends_there(labelled, snapshot):
+            snapshots[snapshot.row].append(snapshot)
     return Tape(
         examined=examined,
         labelled=labelled,
@@ -197,11 +209,24 @@ def _tape(
         first_env=int(header.get("first_env", 0)),
         blueprint=blueprint,
         states=list(_states(labelled, scene)),
-        controls=list(_controls(labelled, scene)),
+        controls=controls,
         events=_by_row(labelled.events(), scene),
         changes=changes,
         snapshots=dict(snapshots),
     )
+
+
+def _ends_there(labelled: LabelledRecording, snapshot: r.Snapshot) -> bool:
+    """Whether a snapshot is of the state after its row.
+
+    One that resets begin from, or that was kept when something failed, may be of the
+    state that was restored since.
+    """
+    if snapshot.row < 0 or not any(snapshot.digest):
+        return True
+    row = snapshot.row
+    told = labelled.column("native", "digest_after", row, row + 1).tobytes()
+    return not any(told) or told == snapshot.digest
 
 
 def _by_row(records: list[Any], scene: int) -> dict[int, list[Any]]:
