@@ -238,7 +238,7 @@ def _parts(done: "ExportReport") -> list[Any]:
         ("written", f"{done.target} ({done.format}, {done.bytes:,} bytes)"),
         ("episodes", f"{done.episodes:,} with {done.transitions:,} transitions"),
         ("read back", f"{done.read_back}: {done.compared:,} values compared"),
-        ("manifest", done.manifest),
+        ("manifest", "inside" if done.manifest == done.target else done.manifest),
         ("SHA-256", done.sha256),
     ]
     rows += [

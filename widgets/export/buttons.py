@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from isoscope.widgets.export.preview import bytes_text
 
 if TYPE_CHECKING:
+    from isoscope.core.dataset.exporters.report import ExportReport
     from isoscope.widgets.export.preview import Preview
     from isoscope.widgets.export.state import ExportState
 
@@ -116,5 +117,10 @@ class Buttons(QWidget):
                 f"✓ Written to {done.target}: {done.episodes:,} episodes, "
                 f"{done.transitions:,} transitions, {bytes_text(done.bytes)}. "
                 f"Read back and compared: {done.compared:,} values are equal. "
-                f"Its manifest is {Path(done.manifest).name}."
+                f"Its manifest is {_where(done)}."
             )
+
+
+def _where(done: ExportReport) -> str:
+    name = Path(done.manifest).name
+    return "inside of it" if done.manifest == done.target else name

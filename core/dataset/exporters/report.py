@@ -21,9 +21,10 @@ class ExportReport(msgspec.Struct, frozen=True, kw_only=True):
     compared
         How many values that were.
     manifest
-        Where the manifest is.
+        The file that the manifest is in: one of a folder's, or the dataset itself.
     sha256
-        Of the dataset: a file's own, a folder's that of the list of its files.
+        Of the dataset: of a file with its manifest's bytes as zeros, of a folder that
+        of the list of its files.
     fields
         Names in the dataset by names in the source.
     """

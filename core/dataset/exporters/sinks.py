@@ -22,12 +22,12 @@ FORMAT_BOUNDS = ("v108", "v110")
 
 
 class Sink(io.RawIOBase):
-    """A new file that is written, and read while it is written.
+    """A file that is written, and read while it is written.
 
     Parameters
     ----------
     path
-        A file that is not there yet.
+        A file that is not there yet; with `new` off, one that is.
 
     Raises
     ------
@@ -35,9 +35,9 @@ class Sink(io.RawIOBase):
         If it can't be made; other methods keep their first one in `failure`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, new: bool = True) -> None:
         super().__init__()
-        self._file = path.open("x+b", buffering=0)
+        self._file = path.open("x+b" if new else "r+b", buffering=0)
         self.failure: OSError | None = None
 
     def readable(self) -> bool:

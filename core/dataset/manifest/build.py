@@ -16,25 +16,30 @@ from isoscope.core.dataset.manifest.forms import (
     Source,
     Validation,
 )
-from isoscope.core.dataset.manifest.hashes import entries, file_sha256, together
+from isoscope.core.dataset.manifest.hashes import entries, together
+from isoscope.core.dataset.manifest.inside import extent_of
 from isoscope.core.dataset.manifest.missing import missing_of
-from isoscope.core.dataset.manifest.stored import NAME, found_for, read_manifest
+from isoscope.core.dataset.manifest.stored import NAME, digest_of, read_manifest
 from isoscope.core.dataset.manifest.told import told_of
 from isoscope.core.dataset.manifest.values import fields_of
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.jsonform import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from isoscope.core.dataset.curate.edits import Edit
     from isoscope.core.dataset.exporters.plan import Plan
+    from isoscope.core.dataset.manifest.inside import Extent
     from isoscope.core.dataset.model import Episode, Episodes
     from isoscope.core.dataset.validate.report import Report
     from isoscope.core.isolation.findings import Audit
     from isoscope.core.recording.model import Recording
     from isoscope.core.recording.source import Cancel, Progress
+
+
+SPARE = 512  # bytes in a file's manifest for its digests and its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ def manifest_of(
     content: Path,
     *,
     name: str = "",
+    room: Callable[[int], Extent] | None = None,
     progress: Progress | None = None,
     cancelled: Cancel | None = None,
 ) -> Manifest:
@@ -85,6 +91,9 @@ def manifest_of(
         The file or folder that was written; read here.
     name
         What a file will be called.
+    room
+        Called with the bytes that the manifest may have in the file: makes room there,
+        which counts as zeros in the file's digest.
     progress
         Told columns done and in all.
 
@@ -97,9 +106,6 @@ def manifest_of(
     """
     episodes = made.episodes
     told = told_of(episodes, made.recording, made.substeps)
-    written = entries(content, [NAME], cancelled)
-    if not content.is_dir() and name:
-        written = [msgspec.structs.replace(written[0], path=name)]
     listed = [_episode(episode) for episode in plan.episodes()]
     fields = fields_of(plan, progress, cancelled)
     result = Manifest(
@@ -135,10 +141,22 @@ def manifest_of(
             for check in (made.audit.checks if made.audit is not None else ())
             if check.found
         },
-        files=written,
-        sha256=together(written, folder=content.is_dir()),
     )
-    return msgspec.structs.replace(result, missing=missing_of(result, told))
+    result = msgspec.structs.replace(result, missing=missing_of(result, told))
+    blank = None
+    if room is not None:
+        blank = room(len(written(result)) + SPARE + 4 * len(name))
+    files = entries(content, [NAME], cancelled, blank)
+    if not content.is_dir() and name:
+        files = [msgspec.structs.replace(files[0], path=name)]
+    return msgspec.structs.replace(
+        result, files=files, sha256=together(files, folder=content.is_dir())
+    )
+
+
+def written(manifest: Manifest) -> bytes:
+    """A manifest as it is stored."""
+    return encode(manifest, indent=1) + b"\n"
 
 
 def _source(made: Made, cancelled: Cancel | None) -> Source:
@@ -150,7 +168,7 @@ def _source(made: Made, cancelled: Cancel | None) -> Source:
             path=episodes.name, format=episodes.format, sha256=None, bytes=None
         )
     # As its own manifest has it, which is no part of the data.
-    found = entries(path, [NAME], cancelled)
+    found = entries(path, [NAME], cancelled, _blank(path))
     problems = [] if recording is None else [str(p) for p in recording.problems]
     complete = None if recording is None else bool(recording.complete)
     return Source(
@@ -165,6 +183,13 @@ def _source(made: Made, cancelled: Cancel | None) -> Source:
     )
 
 
+def _blank(path: Path) -> Extent | None:
+    try:
+        return extent_of(path)
+    except IsoscopeError:  # it is damaged, and all of it counts
+        return None
+
+
 def _place(episodes: Episodes) -> Path | None:
     """The whole of a dataset, also where the description in its folder was named."""
     root: Path | None = getattr(getattr(episodes, "source", episodes), "root", None)
@@ -173,15 +198,15 @@ def _place(episodes: Episodes) -> Path | None:
 
 def _inherited(path: Path) -> dict[str, Any] | None:
     """What the source's own manifest says that must not get lost."""
-    place = found_for(path)
-    if place is None:
-        return None
     try:
-        before = read_manifest(place)
+        digest = digest_of(path)
+        if digest is None:
+            return None
+        before = read_manifest(path)
     except IsoscopeError as error:
         return {"unreadable": str(error)}
     kept: dict[str, Any] = {
-        "sha256": file_sha256(place),
+        "sha256": digest,
         "source": msgspec.to_builtins(before.source),
         "waivers": msgspec.to_builtins(before.waivers),
         "edits": before.edits,

@@ -1,7 +1,7 @@
 """Export with a manifest: what the command and the window both do.
 
-A folder gets its manifest before it appears. Beside a file, it is written right after
-the file appeared; its digests say whether the two belong together.
+The manifest is put into the dataset before that appears: a file of its own in a folder,
+bytes inside of a file. So there is never one without the other, whatever happens.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 from isoscope.core.dataset.exporters.registry import exporter
 from isoscope.core.dataset.exporters.report import ExportReport
 from isoscope.core.dataset.exporters.run import export
-from isoscope.core.dataset.manifest.build import Made, manifest_of
-from isoscope.core.dataset.manifest.stored import NAME, place_of
-from isoscope.core.errors import UsageError, WriteError
-from isoscope.core.jsonform import encode
-from isoscope.core.newfile import new_file, refuse_bad_target
+from isoscope.core.dataset.manifest.build import Made, manifest_of, written
+from isoscope.core.dataset.manifest.inside import Extent, fill, reserve
+from isoscope.core.dataset.manifest.stored import NAME, place_of, read_manifest
+from isoscope.core.errors import IsoscopeError, UsageError, WriteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,18 +64,30 @@ def export_with_manifest(
         raise UsageError(f"exporting {made.episodes.name}: {failed} failed")
     target = Path(os.path.abspath(target))
     folder = exporter(format).FOLDER
-    place = place_of(target, folder=folder)
-    if not folder:
-        refuse_bad_target(place, overwrite=overwrite, sources=[made.episodes.path])
     done: list[Manifest] = []
 
     def finish(content: Path, plan: Plan) -> None:
+        rooms: list[Extent] = []
+
+        def room(length: int) -> Extent:
+            rooms.append(reserve(content, length))
+            return rooms[0]
+
         found = manifest_of(
-            made, plan, format, content, name=target.name, cancelled=cancelled
+            made,
+            plan,
+            format,
+            content,
+            name=target.name,
+            room=None if folder else room,
+            cancelled=cancelled,
         )
         done.append(found)
         if folder:
-            (content / NAME).write_bytes(encode(found, indent=1) + b"\n")
+            (content / NAME).write_bytes(written(found))
+            return
+        fill(content, rooms[0], written(found))
+        _read_back(content, found)
 
     result = export(
         made.episodes,
@@ -91,8 +102,6 @@ def export_with_manifest(
         finish=finish,
     )
     (manifest,) = done
-    if not folder:
-        _beside(place, manifest, target)
     return ExportReport(
         source=str(made.episodes.path or made.episodes.name),
         target=str(target),
@@ -104,7 +113,7 @@ def export_with_manifest(
         left_out=list(result.left_out),
         read_back="equal",
         compared=result.read_back.values,
-        manifest=str(place),
+        manifest=str(place_of(target, folder=folder)),
         sha256=manifest.sha256,
         fields=dict(result.fields),
         splits=manifest.splits,
@@ -112,11 +121,10 @@ def export_with_manifest(
     )
 
 
-def _beside(place: Path, manifest: Manifest, target: Path) -> None:
+def _read_back(content: Path, manifest: Manifest) -> None:
     try:
-        with new_file(place, overwrite=True, sources=[target]) as file:
-            file.write(encode(manifest, indent=1) + b"\n")
-    except WriteError as error:
-        raise WriteError(
-            f"{target} is written, but not its manifest: {error}"
-        ) from None
+        same = written(read_manifest(content)) == written(manifest)  # NaN is NaN
+    except IsoscopeError as error:
+        raise WriteError(f"reading back the manifest: {error}") from None
+    if not same:
+        raise WriteError("reading back the manifest: it differs")

@@ -18,13 +18,21 @@ from isoscope.core.errors import CancelledError, ReadError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from isoscope.core.dataset.manifest.inside import Extent
     from isoscope.core.recording.source import Cancel
 
 PIECE = 1 << 20
 
 
-def file_sha256(path: Path, cancelled: Cancel | None = None) -> str:
+def file_sha256(
+    path: Path, cancelled: Cancel | None = None, blank: Extent | None = None
+) -> str:
     """Digest of a file.
+
+    Parameters
+    ----------
+    blank
+        Bytes that count as zeros, whatever they are.
 
     Raises
     ------
@@ -34,10 +42,12 @@ def file_sha256(path: Path, cancelled: Cancel | None = None) -> str:
         If `cancelled` said so.
     """
     found = hashlib.sha256()
+    at = 0
     try:
         with path.open("rb") as file:
             while piece := file.read(PIECE):
-                found.update(piece)
+                found.update(piece if blank is None else _blanked(piece, at, blank))
+                at += len(piece)
                 if cancelled is not None and cancelled():
                     raise CancelledError(f"hashing {path} was stopped")
     except OSError as error:
@@ -45,8 +55,17 @@ def file_sha256(path: Path, cancelled: Cancel | None = None) -> str:
     return found.hexdigest()
 
 
+def _blanked(piece: bytes, at: int, blank: Extent) -> bytes:
+    low = min(max(blank.start - at, 0), len(piece))
+    high = min(max(blank.start + blank.length - at, 0), len(piece))
+    return piece[:low] + bytes(high - low) + piece[high:]
+
+
 def entries(
-    place: Path, skip: Iterable[str] = (), cancelled: Cancel | None = None
+    place: Path,
+    skip: Iterable[str] = (),
+    cancelled: Cancel | None = None,
+    blank: Extent | None = None,
 ) -> list[FileEntry]:
     """All files of a folder, or the one file, sorted by path.
 
@@ -54,6 +73,8 @@ def entries(
     ----------
     skip
         Paths within the folder that don't count, such as the manifest's own.
+    blank
+        Bytes of the one file that count as zeros, such as the manifest's own.
 
     Raises
     ------
@@ -61,7 +82,7 @@ def entries(
         If something can't be read.
     """
     if not place.is_dir():
-        return [_entry(place, place.name, cancelled)]
+        return [_entry(place, place.name, cancelled, blank)]
     left_out = set(skip)
     found = []
     for folder, folders, names in os.walk(place):
@@ -74,9 +95,11 @@ def entries(
     return sorted(found, key=lambda entry: entry.path)
 
 
-def _entry(path: Path, name: str, cancelled: Cancel | None) -> FileEntry:
+def _entry(
+    path: Path, name: str, cancelled: Cancel | None, blank: Extent | None = None
+) -> FileEntry:
     return FileEntry(
-        path=name, bytes=path.stat().st_size, sha256=file_sha256(path, cancelled)
+        path=name, bytes=path.stat().st_size, sha256=file_sha256(path, cancelled, blank)
     )
 
 

@@ -1,16 +1,18 @@
 """Where a manifest lies, and reading one.
 
-In a dataset that is a folder it is ``isoscope-manifest.json``; beside one that is a
-file, the file's name with ``.isoscope-manifest.json`` after it.
+In a dataset that is a folder it is ``isoscope-manifest.json``; in one that is a file it
+is inside of it, see `isoscope.core.dataset.manifest.inside`.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from isoscope.core.dataset.manifest.forms import SCHEMA, Manifest
+from isoscope.core.dataset.manifest.inside import content_of, extent_of
 from isoscope.core.errors import ReadError
 from isoscope.core.jsonform import decode
 
@@ -23,38 +25,52 @@ MAX_BYTES = 1 << 28
 
 
 def place_of(dataset: Path, *, folder: bool) -> Path:
-    """Where the manifest of a dataset lies."""
-    return dataset / NAME if folder else dataset.with_name(f"{dataset.name}.{NAME}")
+    """The file in which the manifest of a dataset lies."""
+    return dataset / NAME if folder else dataset
 
 
-def found_for(path: Path) -> Path | None:
-    """The manifest of a dataset or the manifest itself; None if there is none."""
-    if path.name.endswith(NAME) and path.is_file():
-        return path
-    place = place_of(path, folder=path.is_dir())
-    return place if place.is_file() else None
+def digest_of(path: Path) -> str | None:
+    """The SHA-256 of a dataset's manifest; None where it has none.
+
+    Raises
+    ------
+    ReadError
+        If it can't be read.
+    """
+    found = _content(path)
+    return None if found is None else hashlib.sha256(found).hexdigest()
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest, given itself or its dataset.
+    """Read a manifest, given itself as JSON or its dataset.
 
     Raises
     ------
     ReadError
         If there is none, or it can't be read.
     """
-    place = found_for(path) or (path if path.suffix == ".json" else None)
-    if place is None:
+    content = _content(path)
+    if content is None:
         problem = "it has no manifest" if path.exists() else "no such file or folder"
         raise ReadError(
             DOING, path, problem, remedy="give a dataset that isoscope export wrote"
         )
     try:
-        if place.stat().st_size > MAX_BYTES:
-            raise ReadError(DOING, place, f"more than {MAX_BYTES:,} bytes")
-        found = decode(place.read_bytes(), Manifest)
+        return decode(content, Manifest)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise ReadError(DOING, path, f"no manifest of {SCHEMA}: {error}") from None
+
+
+def _content(path: Path) -> bytes | None:
+    place = path / NAME if path.is_dir() else path
+    try:
+        if not place.is_file():
+            return None
+        if path.is_dir() or path.suffix == ".json":
+            if place.stat().st_size > MAX_BYTES:
+                raise ReadError(DOING, place, f"more than {MAX_BYTES:,} bytes")
+            return place.read_bytes()
+        extent = extent_of(path)
+        return None if extent is None else content_of(path, extent, MAX_BYTES)
     except OSError as error:
         raise ReadError(DOING, place, error.strerror or str(error)) from None
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise ReadError(DOING, place, f"no manifest of {SCHEMA}: {error}") from None
-    return found

@@ -56,7 +56,8 @@ class _Seen:
         self.count += len(values)
         if values.dtype.kind not in "biuf":
             return
-        flat = values.astype(np.float64).reshape(-1)
+        with np.errstate(invalid="ignore"):  # NaNs of another kind
+            flat = values.astype(np.float64).reshape(-1)
         flat = flat[np.isfinite(flat)]
         if not len(flat):
             return

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import h5py
 import msgspec
 import numpy as np
 import pytest
@@ -19,12 +21,8 @@ from isoscope.core.dataset.manifest.build import Made
 from isoscope.core.dataset.manifest.diff import diff
 from isoscope.core.dataset.manifest.exporting import export_with_manifest
 from isoscope.core.dataset.manifest.hashes import entries, file_sha256, together
-from isoscope.core.dataset.manifest.stored import (
-    NAME,
-    found_for,
-    place_of,
-    read_manifest,
-)
+from isoscope.core.dataset.manifest.inside import extent_of
+from isoscope.core.dataset.manifest.stored import NAME, digest_of, read_manifest
 from isoscope.core.dataset.manifest.values import _Seen
 from isoscope.core.dataset.readers.registry import open_episodes
 from isoscope.core.dataset.validate.report import Waiver
@@ -85,16 +83,41 @@ def test_digests_are_those_of_the_files(tmp_path: Path) -> None:
     assert together(entries(out, [NAME]), folder=True) == found.sha256
 
 
-def test_beside_a_file(tmp_path: Path) -> None:
+def test_inside_a_file(tmp_path: Path) -> None:
     out = tmp_path / "data.hdf5"
     found = exported(out, format="robomimic")
-    assert found.sha256 == file_sha256(out)
+    extent = extent_of(out)
+    assert extent is not None
+    assert found.sha256 == file_sha256(out, blank=extent)
+    content = bytearray(out.read_bytes())
+    assert found.files[0].bytes == len(content)
+    content[extent.start : extent.start + extent.length] = bytes(extent.length)
+    assert found.sha256 == hashlib.sha256(content).hexdigest()
     assert [e.path for e in found.files] == ["data.hdf5"]
-    place = tmp_path / "data.hdf5.isoscope-manifest.json"
-    assert found_for(out) == place == place_of(out, folder=False)
+    # Anybody can read it with h5py alone, and the format's readers pass over it.
+    with h5py.File(out, "r") as file:
+        told = json.loads(file["isoscope/manifest"][()].tobytes())
+    assert told["sha256"] == found.sha256
+    written = open_episodes(out)
+    assert not written.problems  # type: ignore[attr-defined]
+    written.close()
     with pytest.raises(UsageError, match="exists already"):
         exported(out, format="robomimic")
     exported(out, format="robomimic", overwrite=True)
+    # It goes where the file goes; and is found whatever that is called.
+    moved = out.rename(tmp_path / "elsewhere")
+    assert read_manifest(moved).format == "robomimic"
+    assert [p.name for p in tmp_path.iterdir()] == ["elsewhere"]
+
+
+def test_a_file_from_a_file_names_its_digest(tmp_path: Path) -> None:
+    first = exported(tmp_path / "a.hdf5", format="robomimic")
+    again = open_episodes(tmp_path / "a.hdf5")
+    found = exported(tmp_path / "b.hdf5", again, "robomimic")
+    again.close()
+    assert found.source.sha256 == first.sha256
+    assert found.source.manifest is not None
+    assert found.source.manifest["sha256"] == digest_of(tmp_path / "a.hdf5")
 
 
 def test_values_are_described_as_they_were_written(tmp_path: Path) -> None:
@@ -186,7 +209,7 @@ def test_stopped_while_hashing_nothing_is_left(tmp_path: Path) -> None:
         if done == total:
             written.append(True)
 
-    with pytest.raises(CancelledError, match="hashing"):
+    with pytest.raises(CancelledError, match="was stopped"):
         export_with_manifest(
             Made(source()),
             "shards",
