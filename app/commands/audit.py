@@ -43,6 +43,15 @@ Reference = Annotated[
         show_default=False,
     ),
 ]
+StepAgain = Annotated[
+    bool | None,
+    typer.Option(
+        "--step-again/--no-step-again",
+        help="Step environments that share a scene again, each alone, from the "
+        "recording's snapshots. Shows leaks that the recording can't show.",
+        show_default="where the built-in simulator recorded it and it is short",
+    ),
+]
 FailFrom = Annotated[
     FailOn,
     typer.Option(
@@ -71,6 +80,7 @@ def audit(
     files: Files,
     reference: Reference = None,
     substeps: Substeps = None,
+    step_again: StepAgain = None,
     fail_on: FailFrom = FailOn.error,
     as_json: AsJson = False,
     html: Html = None,
@@ -91,7 +101,11 @@ def audit(
     for out in (html, junit):
         if out is not None:
             refuse_bad_target(out, overwrite=overwrite, sources=sources)
-    reports, unread = audit_files(files, reference, substeps, full=html is not None)
+    if reference is not None and step_again:
+        raise UsageError("--reference and --step-again both are twins; give one")
+    reports, unread = audit_files(
+        files, reference, substeps, full=html is not None, step_again=step_again
+    )
     for line in unread.values():
         console.tell(line)
     if not reports:

@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 from isoscope.app.demo.identifying import identify
 from isoscope.core import tap
+from isoscope.core.envs.rollout.sources import ResidentSource
 from isoscope.core.newfile import refuse_bad_target
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.stored import StoredRecorder
@@ -96,6 +97,7 @@ class Beside:
         self._last: dict[int, int] = {}
         self._round = -1
         self._count = 0
+        self._told: dict[tuple[int, bool], int] = {}
         guard = session.guard
         rollout.stored.connect(guard(self._was_stored))
         rollout.handed.connect(guard(self._was_handed))
@@ -111,7 +113,8 @@ class Beside:
             return
         self._numbers[id(rows)] = numbers
         self._last = dict(zip(rollout.source.watched.tolist(), numbers, strict=True))
-        self._round = int(numbers[0]) if len(numbers) else -1
+        recorded = numbers[numbers >= 0]
+        self._round = int(recorded[0]) if len(recorded) else -1
         if rows.policy_state is not None:
             columns = {"hidden": rows.policy_state}
             self._state.rows(numbers, columns, {"hidden": rows.transition})
@@ -119,30 +122,36 @@ class Beside:
     def _written(self) -> Array | None:
         """Numbers of the transitions that the tap wrote in this round; None: unclear.
 
-        In turn, each environment's row comes with its turn, and with SAME_STEP the
-        reset's right after it; resets by the caller come after all rows.
+        -1 for what it did not write: a control step that raised.
         """
+        source = self._rollout.source
+        if isinstance(source, ResidentSource):
+            return self._in_batch()
+        answer = self._rollout.answer
+        assert answer is not None  # what is stored is one
+        steps, resets = self._session.stepped, self._session.begun
+        found = np.full(len(source.watched), -1)
+        pairs = zip(source.watched.tolist(), answer.transition.tolist(), strict=True)
+        for at, (env, step) in enumerate(pairs):
+            number = (steps if step else resets).get(env, -1)
+            if number > self._told.get((env, step), -1):
+                found[at] = self._told[env, step] = number
+        return found
+
+    def _in_batch(self) -> Array | None:
+        """Of a batch: all its steps come first, then its resets."""
         intake, source = self._recorder.intake, self._rollout.source
         with intake.lock:
             now = intake.length(intake.tables["transitions"])
         before, self._count = self._count, now
-        answer = self._rollout.answer
-        count = len(source.watched)
-        if answer is None or not before:
+        answer, count = self._rollout.answer, len(source.watched)
+        starts = 0
+        if answer is not None and source.mode is not AutoresetMode.NEXT_STEP:
+            starts = int(np.count_nonzero(answer.starts))
+        if not before:
             # the rows of the first resets come before those of the first round
-            before = now - count - self._resets(answer)
-        starts = self._resets(answer)
-        if answer is None or now - before != count + starts:
-            return None
-        numbers = before + np.arange(count)
-        if source.mode is AutoresetMode.SAME_STEP and source.xp is np:
-            numbers = numbers + np.cumsum(answer.starts) - answer.starts
-        return numbers
-
-    def _resets(self, answer: Any) -> int:
-        if answer is None or self._rollout.source.mode is AutoresetMode.NEXT_STEP:
-            return 0
-        return int(np.count_nonzero(answer.starts))
+            before = now - count - starts
+        return before + np.arange(count) if now - before == count + starts else None
 
     def _was_handed(self, rollout: Rollout, store: list[StoredRows]) -> None:
         for rows in store:
@@ -180,6 +189,9 @@ def _columns(rows: StoredRows) -> tuple[dict[str, Any], dict[str, Any]]:
         "env": rows.env.astype(np.float64),
     }
     present: dict[str, Any] = {}
+    if rows.action_seeded is not None:
+        columns["action_seeded"] = rows.action_seeded
+        present["action_seeded"] = rows.transition
     for key, info in rows.info.items():
         name = f"info/{key}"
         if key.startswith(TERM):

@@ -1,40 +1,50 @@
-"""What steps an environment of a recording again, alone. Core has none: injected."""
+"""What steps environments of a recording again, each alone, as the audit asks it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from isoscope.core.isolation.context import Examined
+    from collections.abc import Callable
+
+    from isoscope.core.isolation.twins import Departure
+    from isoscope.core.recording.tracks import BoolArray
+
+    Stepping = Callable[[int, int], None]
 
 
 class Resimulator(Protocol):
-    """An engine that can take a recording's environments up again.
+    """Takes the environments of one recording up again, each alone in its scene.
 
     Who implements it begins each episode from a snapshot that the recording holds, and
-    applies the native control inputs that it holds, in a scene of the environment's.
+    applies the native control inputs that it holds: `isoscope.core.replay.alone`.
     """
 
-    def alone(self, subject: Examined, env: int) -> Examined:
-        """The same environment, with the same inputs, alone in its scene.
-
-        Parameters
-        ----------
-        subject
-            The recording.
-        env
-            Which of its environments.
-
-        Returns
-        -------
-        Examined
-            A recording with the same actors and precision that begins with the step of
-            a reset, as the environment does in `subject`.
+    def environments(self) -> list[int]:
+        """Environments that share a scene with others, which may have reached them.
 
         Raises
         ------
         CannotRunError
-            Of `isoscope.core.isolation.registry`, where this environment can't be
-            stepped again: no snapshot, or another engine, build or precision.
+            Of `isoscope.core.isolation.registry`, where the recording can't be stepped
+            again: no snapshots, or another engine, build or precision.
+        """
+        ...
+
+    def departure(self, env: int, explained: BoolArray) -> Departure | None:
+        """Where an environment goes otherwise alone; None if it doesn't.
+
+        Parameters
+        ----------
+        env
+            One of `environments`.
+        explained
+            bool [native steps]: steps that another finding accounts for. They are
+            passed over, with what follows them in their episode.
+
+        Raises
+        ------
+        CannotRunError
+            Where this environment can't be stepped again.
         """
         ...

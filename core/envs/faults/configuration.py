@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from isoscope.core.envs.faults.fault import (
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from isoscope.core.envs.faults.order import FaultOrder
     from isoscope.core.envs.lanes import LaneGroup
     from isoscope.core.envs.scene_key import SceneKey
-    from isoscope.core.scene import Array, Worlds
+    from isoscope.core.scene import Array, Scene, Worlds
 
 TOGETHER: tuple[SceneKind, ...] = ("shared", "resident")
 IGNORED = "not in the key"
@@ -32,7 +33,8 @@ class _Leak(StageFault):
     """An environment changes the scene's configuration and leaves it so."""
 
     FINDS = ("config-changed",)
-    MAY_FIND = ("hidden-leak",)
+    SCENES: ClassVar[tuple[SceneKind, ...]] = ("shared",)
+    NEEDS: ClassVar[tuple[Need, ...]] = ("others",)
     ENTRIES: ClassVar[tuple[str, ...]]
 
     def apply(self, lanes: LaneGroup, action: Array, substep: int) -> None:
@@ -90,10 +92,14 @@ class DensityLeak(_Leak):
 
 
 class HiddenLeak(StageFault):
-    """Something of another environment gets into a step, and nothing shows it."""
+    """Something of another environment gets into a step, and nothing shows it.
+
+    What the environment asks for is its own; what the scene is given is not, past
+    whoever listens to it, as a buffer would do that two controllers share.
+    """
 
     NAME = "hidden-leak"
-    ABOUT = "a control step applies a part of another environment's last action too"
+    ABOUT = "a part of another environment's last action is applied too, past the tap"
     FINDS = ("hidden-leak",)
     NEEDS: ClassVar[tuple[Need, ...]] = ("others",)
     SCENES = TOGETHER
@@ -105,8 +111,13 @@ class HiddenLeak(StageFault):
         if mask is None or theirs is None:
             self.inner.apply(lanes, action, substep)
             return
+        self.inner.apply(lanes, action, substep)
         mixed = action + LEAKED_SHARE * (theirs + lanes.action_high)
-        self.inner.apply(lanes, put_rows(mask, mixed, action, lanes), substep)
+        lanes.view.scene = _Unheard(lanes.scene)  # type: ignore[assignment]
+        try:
+            self.inner.apply(lanes, put_rows(mask, mixed, action, lanes), substep)
+        finally:
+            lanes.view.scene = lanes.scene
         self.note()
 
     def _theirs(self, lanes: LaneGroup) -> Array | None:
@@ -119,6 +130,19 @@ class HiddenLeak(StageFault):
             if last is not None:
                 return last.clipped
         return None
+
+
+class _Unheard:
+    """A scene whose methods nobody hears who stands in their place on the instance."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def __getattr__(self, name: str) -> Any:
+        own = getattr(type(self._scene), name, None)
+        if isinstance(own, FunctionType):
+            return MethodType(own, self._scene)
+        return getattr(self._scene, name)
 
 
 class IncompleteKey(StageFault):

@@ -33,9 +33,13 @@ class Policy(Protocol):
     state
         What it carries on from step to step, [N, n] of the environments' kind; None for
         nothing.
+    seeded
+        bool [N], on the host: whether the space that an environment's actions are drawn
+        from was seeded; None where nothing is drawn.
     """
 
     state: Array | None
+    seeded: np.ndarray[Any, Any] | None
 
     def act(self, observation: Array) -> Array:
         """Actions for all environments, float32 [N, A]."""
@@ -58,6 +62,7 @@ class Zero:
     """No action."""
 
     state: Array | None = None
+    seeded: np.ndarray[Any, Any] | None = None
 
     def __init__(
         self, action: Layout, seeds: Sequence[int], up: Callable[[Any], Array], xp: Any
@@ -93,6 +98,7 @@ class Random(Zero):
             space = action.box()
             space.seed(int(Streams(seed)["action_space"].integers(2**31)))
             self._spaces.append(space)
+        self.seeded = np.ones(len(seeds), np.bool_)
         self._block: np.ndarray[Any, Any] = np.zeros((0, 0, 0), np.float32)
         self._there: Array = None
         self._at = 0
@@ -111,6 +117,8 @@ class Random(Zero):
         """Let its action space take what the operating system gives."""
         space = self._spaces[env]
         space.seed(None)  # as one that was never seeded
+        assert self.seeded is not None
+        self.seeded[env] = False
         if self._at < len(self._block):
             self._block[self._at :, env] = self._drawn(env)[self._at :]
             self._there = self._up(self._block)

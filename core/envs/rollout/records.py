@@ -98,6 +98,9 @@ class StoredRows:
     policy_state
         What the policy carries on, [W, n], as it was before it acted; None for one that
         carries nothing.
+    action_seeded
+        bool [W]: whether the action was drawn from a space that somebody seeded; None
+        where none was drawn.
     began
         bool [W]: rows after which a new episode begins.
     """
@@ -117,6 +120,7 @@ class StoredRows:
     info: dict[str, InfoValues] = field(default_factory=dict)
     fields: dict[str, Array] = field(default_factory=dict)
     policy_state: Array | None = None
+    action_seeded: Array | None = None
 
     def at(self, env: int, episode: int, control_step: int) -> int | None:
         """The row of a control step, None if it is not here."""

@@ -187,6 +187,7 @@ class Rollout:
         for row, name in self.options.fields:
             key = f"{row}/{name}"
             fields[key] = stages.field(self, key, _table(source.look(row, name)))
+        seeded = self.policy.seeded
         rows = StoredRows(
             env=source.watched.copy(),
             episode=self.episode.copy(),
@@ -203,6 +204,7 @@ class Rollout:
             info=info,
             fields=fields,
             policy_state=None if state is None else np.array(source.down(state)),
+            action_seeded=None if seeded is None else seeded[source.watched],
         )
         rows = stages.transitions(self, rows)
         rows.env = stages.label(self, rows.env)

@@ -4,6 +4,9 @@ Shared and independent scenes give the same trajectories to the last bit when no
 leaks. So the first step at which an environment of the shared run differs from the same
 environment stepped alone, under the same actions, is where something reached it, also
 when nothing in the file shows what.
+
+The twin is a recording that is given, or what an engine makes of the recording's own
+snapshots and inputs, one environment at a time.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.core.isolation.findings import Finding, Taint
-from isoscope.core.isolation.registry import CannotRunError
+from isoscope.core.isolation.registry import CannotRunError, check
+from isoscope.core.isolation.tainting import tainted
 from isoscope.core.isolation.twins import Departure, departures
 from isoscope.core.isolation.words import envs_named
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.context import Context, Examined
     from isoscope.core.isolation.findings import Severity
     from isoscope.core.isolation.resimulator import Resimulator
+    from isoscope.core.recording.tracks import BoolArray
 
 ID = "hidden-leak"
 SEVERITY: Severity = "error"
@@ -28,6 +33,24 @@ ABOUT = "an environment that departs from an independent twin of itself"
 # A twin that is equal in its reset only may have been given other actions.
 DOUBTFUL = 0.5
 AT_LEAST_EQUAL = 2
+# Checks that tell by themselves why an environment goes otherwise alone.
+SHOWN = (
+    "missed-restore",
+    "restore-failed",
+    "snapshot-lost",
+    "config-changed",
+    "callback-moved-state",
+)
+REMEDY = (
+    "Something that no snapshot covers changed between these steps: friction, inertia, "
+    "density, solver settings. Record with the tap, which keeps the values and digests "
+    "of the persistent configuration, to see which and by whom."
+)
+REMEDY_AGAIN = (
+    "From the same snapshot, with the same inputs, it goes another way without the "
+    "others: something reached it that no snapshot holds and no digest shows. Look "
+    "for what tasks, controllers and callbacks share: targets, buffers, caches."
+)
 
 
 def run(context: Context) -> Iterator[Finding]:
@@ -37,18 +60,18 @@ def run(context: Context) -> Iterator[Finding]:
         for departure in departures(subject, reference):
             yield _finding(subject, reference, departure)
     elif context.resimulator is not None:
-        yield from _stepped_again(subject, context.resimulator)
+        yield from _stepped_again(context, context.resimulator)
     else:
         bare = context.labelled is None
         raise CannotRunError(
             "a bare recording can't show it" if bare else "nobody can step it again",
             "an independent twin: the same environment with the same seed and actions, "
-            "alone in its scene, given as --reference; or snapshots, and an engine "
-            "that can step them again",
+            "alone in its scene, given as --reference; or snapshots of the built-in "
+            "simulator, which can step them again",
         )
 
 
-def _stepped_again(subject: Examined, resimulator: Resimulator) -> Iterator[Finding]:
+def _stepped_again(context: Context, again: Resimulator) -> Iterator[Finding]:
     """Yield one finding an environment that goes otherwise alone.
 
     Raises
@@ -56,35 +79,49 @@ def _stepped_again(subject: Examined, resimulator: Resimulator) -> Iterator[Find
     CannotRunError
         If not one of them can be stepped again.
     """
-    envs = subject.environments()
+    envs = again.environments()
     if len(envs) < 2:
         return
+    explained = _explained(context)
     reason: CannotRunError | None = None
     ran = 0
     for env in envs:
         try:
-            alone = resimulator.alone(subject, env)
-            found = departures(subject, alone)
+            departure = again.departure(env, explained)
         except CannotRunError as error:
             reason = error
             continue
         ran += 1
-        for departure in found:
-            if departure.env == env:
-                yield _finding(subject, alone, departure)
+        if departure is not None:
+            yield _finding(context.subject, None, departure)
     if reason is not None and not ran:
         raise reason
 
 
-def _finding(subject: Examined, reference: Examined, departure: Departure) -> Finding:
+def _explained(context: Context) -> BoolArray:
+    """Bool [native steps]: those that the recording itself shows to be spoilt."""
+    found: list[Finding] = []
+    for key in SHOWN:
+        try:
+            found += check(key).run(context)
+        except CannotRunError:
+            continue
+    return tainted(context.subject, found).rows
+
+
+def _finding(
+    subject: Examined, reference: Examined | None, departure: Departure
+) -> Finding:
     env, row = departure.env, departure.row
     _, episode, control_step = subject.place(row)
     between = _stepped_between(subject, departure)
     own = subject.rows_of(env)
-    shared = len(reference.environments()) > 1
-    sure = departure.equal_steps >= AT_LEAST_EQUAL
+    shared = reference is not None and len(reference.environments()) > 1
+    # Stepped again, it is given the recorded inputs, whatever they were.
+    sure = reference is None or departure.equal_steps >= AT_LEAST_EQUAL
     unit = f" {departure.unit}" if departure.unit else ""
-    headline = f"env {env} departs from its twin at {subject.where(row)}"
+    what = "departs from its twin" if reference is not None else "goes otherwise alone"
+    headline = f"env {env} {what} at {subject.where(row)}"
     said = (
         f"{departure.field} is off by {departure.size:.3g}{unit} after "
         f"{departure.equal_steps} equal native steps"
@@ -112,14 +149,9 @@ def _finding(subject: Examined, reference: Examined, departure: Departure) -> Fi
         confidence=1.0 if sure and not shared else DOUBTFUL,
         headline=headline,
         message=f"{headline}: {said}",
-        remedy=(
-            "Something that no snapshot covers changed between these steps: friction, "
-            "inertia, density, solver settings. Record with the tap, which keeps the "
-            "values and digests of the persistent configuration, to see which and by "
-            "whom."
-        ),
+        remedy=REMEDY if reference is not None else REMEDY_AGAIN,
         evidence={
-            "reference": reference.file,
+            "reference": None if reference is None else reference.file,
             "reference_env": departure.twin,
             "reference_native": departure.twin_row,
             "last_equal_native": (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.core.isolation.control_steps import ControlSteps
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.seeding import seeded
@@ -23,8 +24,9 @@ SEVERITY: Severity = "warning"
 ABOUT = "action spaces that were sampled from without a seed of their own"
 NEEDS = (
     "digests of the action spaces' generators, and their states at resets or their "
-    "seeds (`action_space_seeds` in the identity's `extra`)"
+    "seeds (`action_space_seeds` in the identity's `extra`); or `stored/action_seeded`"
 )
+STORED = "action_seeded"  # by whoever draws actions from spaces of its own
 SPACE = "action_space"  # among a reset's generators
 SMALL_SEEDS = 4096  # which people take
 GUESSED = 0.7  # confidence without being told: a seed may be any number
@@ -34,9 +36,14 @@ def run(context: Context) -> Iterator[Finding]:
     """Yield one finding an environment."""
     window = context.tells(NEEDS)
     table = window.transitions
+    kept = _consumers(window)
+    for env, at in kept.items():
+        if at is not None:
+            yield _finding(window, env, (at,), 1.0)
     told = _told(window)
-    sampled = {env: at for env in table.environments if (at := _sampled(window, env))}
-    if table.environments and not table.action_rng.any() and told is None:
+    own = [env for env in table.environments if env not in kept]
+    sampled = {env: at for env in own if (at := _sampled(window, env))}
+    if own and not table.action_rng.any() and told is None:
         # A generator is made when it is first asked for: here none ever was.
         if any(window.resets.rng(i) is not None for i in range(len(window.resets))):
             return
@@ -54,6 +61,22 @@ def run(context: Context) -> Iterator[Finding]:
             candidates = _known_streams(window)
         if not streams & candidates and _made_by_sampling(window, env, at):
             yield _finding(window, env, at, GUESSED)
+
+
+def _consumers(window: LabelledContext) -> dict[int, int | None]:
+    """By environment whose consumer says it, the first action from no seeded space."""
+    steps = ControlSteps.of(window)
+    seeded_ = steps.stored.get(STORED)
+    if seeded_ is None:
+        return {}
+    found: dict[int, int | None] = {}
+    for env in steps.table.environments:
+        own = steps.table.of(env)
+        own = own[seeded_.there[own]]
+        if len(own):
+            none = own[seeded_.values[own, 0] == 0]
+            found[env] = int(none[0]) if len(none) else None
+    return found
 
 
 def _told(window: LabelledContext) -> dict[int, Any] | None:

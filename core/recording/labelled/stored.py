@@ -12,6 +12,7 @@ Columns are fields of the group ``stored`` over transitions, named
   from; ``env``: the environment that it is labelled with,
 - ``info/NAME`` and ``reward_term/NAME``: numbers of infos, present where the consumer
   takes them for values,
+- ``action_seeded``: whether the action was drawn from a space that was seeded,
 - ``native/ACTOR.FIELD``: a native field that it stored, present likewise,
 - ``return``: of the episode that the row ends.
 """

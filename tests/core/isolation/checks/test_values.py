@@ -12,10 +12,14 @@ from isoscope.core.isolation.audit import audit
 from isoscope.core.isolation.context import Context, Examined
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.tainting import tainted
+from isoscope.core.isolation.twins import departures
 from tests.core.isolation.building import Run, push_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from isoscope.core.isolation.twins import Departure
+    from isoscope.core.recording.tracks import BoolArray
 
 
 # -- unconverged -----------------------------------------------------------------------
@@ -127,19 +131,24 @@ def test_a_state_that_advanced_in_the_reset_s_row(tmp_path: Path) -> None:
 class Again:
     """Steps an environment of a made run again, alone."""
 
-    def __init__(self, path: Path, refuse: str = "") -> None:
-        self.path, self.refuse = path, refuse
+    def __init__(self, path: Path, subject: Examined, refuse: str = "") -> None:
+        self.path, self.subject, self.refuse = path, subject, refuse
 
-    def alone(self, subject: Examined, env: int) -> Examined:
+    def environments(self) -> list[int]:
+        return self.subject.environments()
+
+    def departure(self, env: int, explained: BoolArray) -> Departure | None:
         if self.refuse:
             raise CannotRunError(self.refuse, "snapshots")
+        assert not explained.any()
         folder = self.path / f"alone{env}"
         folder.mkdir()
         run = Run(folder, 1)
         run.reset(0, at=0.3 * env + 0.01)
         for k in range(6):
             run.step(0, push_of(env, k + 1))
-        return run.examine()
+        found = [d for d in departures(self.subject, run.examine()) if d.env == env]
+        return found[0] if found else None
 
 
 def _pushed(tmp_path: Path, leak: float) -> Examined:
@@ -152,19 +161,22 @@ def _pushed(tmp_path: Path, leak: float) -> Examined:
 
 def test_an_environment_that_goes_otherwise_alone(tmp_path: Path) -> None:
     subject = _pushed(tmp_path, 1e-9)
-    found = audit(Context(subject, resimulator=Again(tmp_path))).findings
+    again = Again(tmp_path, subject)
+    found = audit(Context(subject, resimulator=again)).findings
     assert [f.id for f in found] == ["hidden-leak"]
     assert (found[0].env, found[0].episode, found[0].control_step) == (1, 1, 4)
 
 
 def test_all_go_the_same_alone(tmp_path: Path) -> None:
-    said = audit(Context(_pushed(tmp_path, 0.0), resimulator=Again(tmp_path)))
+    subject = _pushed(tmp_path, 0.0)
+    said = audit(Context(subject, resimulator=Again(tmp_path, subject)))
     assert said.findings == []
     assert "hidden-leak" not in {one.id for one in said.not_run}
 
 
 def test_none_can_be_stepped_again(tmp_path: Path) -> None:
-    again = Again(tmp_path, "no snapshot")
-    said = audit(Context(_pushed(tmp_path, 0.0), resimulator=again))
+    subject = _pushed(tmp_path, 0.0)
+    again = Again(tmp_path, subject, "no snapshot")
+    said = audit(Context(subject, resimulator=again))
     reason = next(one for one in said.not_run if one.id == "hidden-leak")
     assert reason.reason == "no snapshot"
