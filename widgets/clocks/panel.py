@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QStackedLayout, QToolButton, QVBoxLayout, QWidget
 
 from isoscope.widgets.clocks.facts import facts_at
@@ -24,6 +24,7 @@ from isoscope.widgets.signals.notes import notes_of
 from isoscope.widgets.signals.span import Span
 from isoscope.widgets.soon import Soon
 from isoscope.widgets.stretch import needs_zoom, stretch_of
+from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent, QShowEvent
@@ -65,9 +66,7 @@ class ClocksPanel(Panel):
         self._stale = True
         self._growth_ms = GROWTH_MS
         self._row = -1  # where the cursor was last shown
-        self._due = QTimer(self)
-        self._due.setSingleShot(True)
-        self._due.timeout.connect(self.refresh)
+        self._due = InTurn(self, self.refresh)
         self._move = Soon(self, self._move_cursor)
         self._make_parts()
         self.apply_theme()

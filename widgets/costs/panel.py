@@ -18,6 +18,7 @@ from isoscope.widgets.costs.table import CostsTable
 from isoscope.widgets.costs.words import HOW_TO_RECORD, headline, sums
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
+from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
@@ -47,6 +48,7 @@ class CostsPanel(Panel):
         self._due = QTimer(self)
         self._due.setSingleShot(True)
         self._due.timeout.connect(self._ask)
+        self._to_show = InTurn(self, self._show)
         self._make_parts()
         self.apply_theme()
         self.observe(session.active_changed, self._activate)
@@ -121,7 +123,8 @@ class CostsPanel(Panel):
         """Whether the costs of what is chosen are shown."""
         if not self.isVisible() or self.visibleRegion().isEmpty():
             return True
-        return not (self._due.isActive() or self._asker.busy)
+        waiting = self._due.isActive() or self._to_show.isActive()
+        return not (waiting or self._asker.busy)
 
     # -- the session -------------------------------------------------------------------
 
@@ -174,7 +177,7 @@ class CostsPanel(Panel):
             self._explain(answer)
             return
         self.report = answer
-        self._show()
+        self._to_show.start()
 
     # -- showing -----------------------------------------------------------------------
 

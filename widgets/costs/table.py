@@ -71,6 +71,8 @@ class CostsTable(QTreeWidget):
         self._folded: set[str] = set()
         self._rows: list[Row] = []
         self._shape: list[tuple[str, bool, bool, int, int]] = []
+        self._lines: list[tuple[QTreeWidgetItem, Row]] = []  # all, as they stand
+        self._longest: list[int] = []  # letters of each column's longest text
         self.setHeaderLabels(list(HEADER))
         for column, about in enumerate(ABOUT_HEADER):
             self.headerItem().setToolTip(column, about)
@@ -85,8 +87,10 @@ class CostsTable(QTreeWidget):
         header = self.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        # Fitted when there are other rows or a longer text: to have Qt do it measures
+        # every cell after each number that changed.
         for column in range(1, len(HEADER)):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
         self._bars = _ShareBar(self)
         self.setItemDelegateForColumn(SHARE, self._bars)
         self.itemCollapsed.connect(lambda item: self._folded.add(item.data(0, KEY)))
@@ -109,8 +113,7 @@ class CostsTable(QTreeWidget):
         if shape and shape == self._shape:
             # The same rows with other numbers, as in a live run: cheaper, and calm.
             self._rows = rows
-            for item, row in zip(self.items(), flat, strict=True):
-                self._write(item, row)
+            self._update(flat)
             return
         self._shape = shape
         current = self.currentItem()
@@ -128,7 +131,37 @@ class CostsTable(QTreeWidget):
             if chosen is not None and item.data(0, KEY) == chosen:
                 self.setCurrentItem(item)
         self.blockSignals(False)
+        self._lines = list(zip(self.items(), flat, strict=True))
+        self._longest = []
+        self._fit(flat)
         self.verticalScrollBar().setValue(scrolled)
+
+    def _update(self, flat: list[Row]) -> None:
+        """Write the numbers that are others by now, and paint once."""
+        model, changed = self.model(), False
+        blocked = model.blockSignals(True)  # a cell's own signal lays much out again
+        for at, row in enumerate(flat):
+            item, old = self._lines[at]
+            if row != old:
+                self._write(item, row, old)
+                self._lines[at] = item, row
+                changed = True
+        model.blockSignals(blocked)
+        if changed:
+            self._fit(flat)
+            self.viewport().update()
+
+    def _fit(self, flat: list[Row]) -> None:
+        """Widen the columns for texts that are longer than any before."""
+        longest = [
+            max((len(row.cells[c]) for row in flat if c < len(row.cells)), default=0)
+            for c in range(len(HEADER))
+        ]
+        known = self._longest or [-1] * len(HEADER)
+        self._longest = [max(pair) for pair in zip(longest, known, strict=True)]
+        for column in range(1, len(HEADER)):
+            if longest[column] > known[column]:
+                self.resizeColumnToContents(column)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Leave out what matters least where names would be cut."""
@@ -157,14 +190,15 @@ class CostsTable(QTreeWidget):
         return next((i for i in self.items() if i.data(0, KEY) == key), None)
 
     @staticmethod
-    def _write(item: QTreeWidgetItem, row: Row) -> None:
+    def _write(item: QTreeWidgetItem, row: Row, old: Row | None = None) -> None:
         """Put a row's texts into an item, where they are others than before."""
+        before = () if old is None else old.cells
         for column, cell in enumerate(row.cells):
-            if item.text(column) != cell:
+            if column >= len(before) or before[column] != cell:
                 item.setText(column, cell)
-            if item.toolTip(column) != row.about:
+            if old is None or old.about != row.about:
                 item.setToolTip(column, row.about)
-        if item.data(SHARE, BAR) != row.bar:
+        if old is None or old.bar != row.bar:
             item.setData(SHARE, BAR, row.bar)
 
     def _item(self, row: Row) -> QTreeWidgetItem:

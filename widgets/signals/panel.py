@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import (
     QFileDialog,
     QScrollArea,
@@ -33,6 +33,7 @@ from isoscope.widgets.signals.proof import proof_plots
 from isoscope.widgets.signals.resolve import PlotSpec, resolve
 from isoscope.widgets.signals.span import Span
 from isoscope.widgets.stretch import needs_zoom, stretch_of
+from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
@@ -59,9 +60,7 @@ class SignalsPanel(Panel):
         self._split = Split()
         self._specs: list[PlotSpec] = []
         self._stale = True
-        self._due = QTimer(self)
-        self._due.setSingleShot(True)
-        self._due.timeout.connect(self.refresh)
+        self._due = InTurn(self, self.refresh)
         self._growth_ms = GROWTH_MS
         self._make_parts()
         self._make_tools()

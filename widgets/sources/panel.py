@@ -24,6 +24,7 @@ from isoscope.widgets.sources.menus import add_env_actions, add_twin_actions
 from isoscope.widgets.sources.rows import Kind, Row, sections
 from isoscope.widgets.sources.texts import tooltip
 from isoscope.widgets.sources.tree import ROW, SourcesModel, SourcesTree, below
+from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
     from isoscope.core.clock import ClockState
@@ -62,9 +63,7 @@ class SourcesPanel(Panel):
         self._pages.setContentsMargins(0, 0, 0, 0)
         self._pages.addWidget(self._make_empty())
         self._pages.addWidget(self.tree)
-        self._growth = QTimer(self)
-        self._growth.setSingleShot(True)
-        self._growth.timeout.connect(self._fill_all)
+        self._growth = InTurn(self, self._fill_all)
         self._checks = QTimer(self)  # many actors may be hidden at once
         self._checks.setSingleShot(True)
         self._checks.timeout.connect(self._update_checks)

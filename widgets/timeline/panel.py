@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QMenu, QScrollBar, QToolButton, QToolTip, QWidget
 
@@ -27,6 +27,7 @@ from isoscope.widgets.timeline.layout import SCROLLBAR
 from isoscope.widgets.timeline.legend import Legend, legend
 from isoscope.widgets.timeline.menus import GroupingButton, context_menu
 from isoscope.widgets.timeline.overlay import Pointing, readout
+from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -81,8 +82,7 @@ class TimelinePanel(Panel):
         self._bar = QScrollBar(Qt.Orientation.Vertical, self)
         self._bar.hide()
         self._bar.valueChanged.connect(self.canvas.set_scroll)
-        self._grow = QTimer(self, singleShot=True, interval=GROW_EVERY_MS)
-        self._grow.timeout.connect(self.rebuild)
+        self._grow = InTurn(self, self.rebuild, GROW_EVERY_MS)
         self.canvas.installEventFilter(self)
         self.canvas.laid_out.connect(self._place_bar)
         self.canvas.view_changed.connect(self.view_changed)

@@ -1,0 +1,113 @@
+"""Panels that are drawn anew take turns, so that what waits behind them waits for one.
+
+Each panel of a live run has work of some milliseconds now and then. Where all of it
+happens to fall into one turn of the event loop, a key or a click waits for the sum.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import shiboken6
+from PySide6.QtCore import QCoreApplication, QObject, QTimer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PAUSE_MS = 3  # after each, for what it has painted and what waits
+
+
+class InTurn(QObject):
+    """A single-shot timer whose call is never made in the same turn as another's.
+
+    Parameters
+    ----------
+    parent
+        Lives as long as this, and so does what is called.
+    call
+        What to do.
+    within_ms
+        How long after `start`, unless that says it; a little later where others are
+        before it.
+    """
+
+    def __init__(
+        self, parent: QObject, call: Callable[[], object], within_ms: int = 0
+    ) -> None:
+        super().__init__(parent)
+        self._call = call
+        self._waiting = False
+        self._timer = QTimer(self, singleShot=True, interval=within_ms)
+        self._timer.timeout.connect(self._join)
+
+    def isActive(self) -> bool:  # noqa: N802 named as a QTimer's, which it stands in for
+        """Whether the call is still to come."""
+        return self._waiting or self._timer.isActive()
+
+    def setInterval(self, within_ms: int) -> None:  # noqa: N802
+        """How long after the next `start`; what was started already isn't put off."""
+        if self._timer.isActive():
+            return  # Qt would begin to count anew
+        self._timer.setInterval(within_ms)
+
+    def start(self, within_ms: int | None = None) -> None:
+        """Have it called, once, this long from now."""
+        if self._waiting:
+            return  # it comes next anyway
+        if within_ms is None:
+            self._timer.start()
+        else:
+            self._timer.start(within_ms)
+
+    def stop(self) -> None:
+        """Have it not called after all."""
+        self._waiting = False
+        self._timer.stop()
+
+    def _join(self) -> None:
+        self._waiting = True
+        _line().join(self)
+
+    def take(self) -> bool:
+        """Make the call, if it is still wanted; whether it was."""
+        wanted, self._waiting = self._waiting, False
+        if wanted:
+            self._call()
+        return wanted
+
+
+class _Line(QObject):
+    """Those whose time has come, the first first."""
+
+    def __init__(self, parent: QObject | None) -> None:
+        super().__init__(parent)
+        self._waiting: deque[InTurn] = deque()
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
+        self._pause.timeout.connect(self._next)
+
+    def join(self, one: InTurn) -> None:
+        """Take it in; it is called at once if nobody was called just now."""
+        self._waiting.append(one)
+        if not self._pause.isActive():
+            self._next()
+
+    def _next(self) -> None:
+        while self._waiting:
+            one = self._waiting.popleft()
+            if not shiboken6.isValid(one):
+                continue  # its panel is gone
+            self._pause.start()  # before: what it shows may run an event loop
+            if one.take():
+                return
+            self._pause.stop()
+
+
+_lines: list[_Line] = []
+
+
+def _line() -> _Line:
+    """The one line of this application."""
+    if not _lines or not shiboken6.isValid(_lines[0]):
+        _lines[:] = [_Line(QCoreApplication.instance())]
+    return _lines[0]
