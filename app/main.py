@@ -21,6 +21,7 @@ from isoscope.app.commands import (
     attribute,
     audit,
     bench,
+    branch,
     collect,
     compare,
     demo,
@@ -86,6 +87,7 @@ cli.command("audit")(audit.audit)
 cli.command("explain")(explain.explain)
 cli.command("compare")(compare.compare)
 cli.command("replay")(replay.replay)
+cli.command("branch")(branch.branch)
 cli.add_typer(bench.cli, name="bench")
 cli.command("collect")(collect.collect)
 cli.command("demo")(demo.demo)

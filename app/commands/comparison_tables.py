@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from isoscope.core.replay.forms import Comparison
+    from isoscope.core.replay.replay_forms import Replay
 
 LISTED_AT_MOST = 12
 
@@ -131,4 +132,16 @@ def lines_table(title: str, lines: list[str]) -> "Table":
     table = console.table(title)
     for line in lines:
         table.add_row(Text(line))
+    return table
+
+
+def growth_table(found: "Replay") -> "Table":
+    """How the first divergence grows."""
+    first = found.first_divergence
+    unit = "" if first is None or not first.unit else f" [{first.unit}]"
+    table = console.table(
+        "native", f"size{unit}", right=("native",), title="How it grows"
+    )
+    for one in found.growth[:LISTED_AT_MOST]:
+        table.add_row(f"{one.native:,}", f"{one.size:.4g}")
     return table

@@ -9,6 +9,7 @@ from isoscope.app import console
 from isoscope.app.commands.comparison_tables import (
     claims_table,
     configuration_table,
+    growth_table,
     largest_table,
     lines_table,
     pairs_table,
@@ -16,13 +17,10 @@ from isoscope.app.commands.comparison_tables import (
 from isoscope.app.commands.options import AsJson
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from isoscope.core.isolation.context import Examined
     from isoscope.core.replay.replay_forms import Mode, Replay
 
 FINDINGS = 1
-LISTED_AT_MOST = 12
 File = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A labelled recording.", show_default=False),
@@ -115,7 +113,7 @@ def replay(
     allowed = _tolerances(tolerance or [])
     mode: Mode = "pinned" if pinned else "alone" if alone else "actions"
     examined = examine(file)
-    start = None if from_position is None else _row(examined, from_position)
+    start = None if from_position is None else row_of(examined, from_position)
     options = ReplayOptions(start, env, steps, mode, twice, allowed)
     with console.progress(f"stepping {file.name} again") as report:
         found = step_again(examined, make_builtin, options, report)
@@ -150,7 +148,7 @@ def _tolerances(given: list[str]) -> dict[str, float]:
     return found
 
 
-def _row(examined: "Examined", text: str) -> int:
+def row_of(examined: "Examined", text: str) -> int:
     """The first native row of what a position names."""
     import numpy as np
 
@@ -183,7 +181,7 @@ def _parts(found: "Replay") -> list[Any]:
     if any(one.value for one in found.max_difference):
         parts.append(largest_table(found))
     if len(found.growth) > 1:
-        parts.append(_growth(found))
+        parts.append(growth_table(found))
     for title, lines in (
         ("Restored twice", [f"env {one.env}: {one.why}" for one in found.twice]),
         ("Could not be compared", found.not_checkable),
@@ -192,14 +190,3 @@ def _parts(found: "Replay") -> list[Any]:
         if lines:
             parts.append(lines_table(title, lines))
     return parts
-
-
-def _growth(found: "Replay") -> "Table":
-    first = found.first_divergence
-    unit = "" if first is None or not first.unit else f" [{first.unit}]"
-    table = console.table(
-        "native", f"size{unit}", right=("native",), title="How it grows"
-    )
-    for one in found.growth[:LISTED_AT_MOST]:
-        table.add_row(f"{one.native:,}", f"{one.size:.4g}")
-    return table

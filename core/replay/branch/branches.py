@@ -132,22 +132,30 @@ class Branches:
         WriteError
             If it can't be kept; nothing has changed then, either.
         """
-        check_branch(branch)
-        if branch.source != self.source:
-            raise UsageError(
-                f"adding branch {branch.name}: it is of {branch.file}, not of "
-                f"{self.file}"
-            )
         now = self._read()
+        self._check_new(now, branch)
+        self._keep([*now, branch])
+
+    def check(self, branch: Branch) -> None:
+        """Refuse what `add` would refuse, before any work is done for it.
+
+        Raises
+        ------
+        UsageError
+            As `add`.
+        """
+        self._check_new(self._read(), branch)
+
+    def _check_new(self, now: list[Branch], branch: Branch) -> None:
+        check_branch(branch)
+        doing = f"adding branch {branch.name}"
+        if branch.source != self.source:
+            raise UsageError(f"{doing}: it is of {branch.file}, not of {self.file}")
         if any(one.id == branch.id for one in now):
-            raise UsageError(f"adding branch {branch.name}: it is there already")
+            raise UsageError(f"{doing}: it is there already")
         _refuse_taken(now, branch.name, self.file)
         if len(now) >= MOST:
-            raise UsageError(
-                f"adding branch {branch.name}: {self.file} has {MOST} already; remove "
-                "some first"
-            )
-        self._keep([*now, branch])
+            raise UsageError(f"{doing}: {self.file} has {MOST} already; remove some")
 
     def rename(self, which: str, name: str) -> Branch:
         """Give the one of this name or id another name; returns it as it is now.

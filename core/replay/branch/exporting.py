@@ -61,8 +61,7 @@ def export_branch(
         If it can't be written there, or there is nothing to write.
     """
     path = Path(path)
-    if not path.name.endswith(ENDING):
-        raise UsageError(f"writing {path}: name it *{ENDING}")
+    refuse_bad_name(path, overwrite=overwrite)
     if not len(run):
         raise UsageError(
             f"writing {path}: branch {run.branch.name} has no step"
@@ -86,6 +85,18 @@ def export_branch(
         with suppress(OSError):
             part.unlink(missing_ok=True)
     return path
+
+
+def refuse_bad_name(path: Path, *, overwrite: bool) -> None:
+    """Say no, before any work is done, where a branch can't be written.
+
+    Raises
+    ------
+    UsageError, WriteError
+    """
+    if not path.name.endswith(ENDING):
+        raise UsageError(f"writing {path}: name it *{ENDING}")
+    refuse_bad_target(path, overwrite=overwrite)
 
 
 def identity_of(examined: Examined, run: BranchRun) -> r.Identity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -108,6 +109,26 @@ def run_branch(
             f"{unedited.first_divergence.why}"
         )
     return found
+
+
+def recorded_reward(examined: Examined, run: BranchRun) -> float | None:
+    """What the original got in the control steps of a branch's run.
+
+    Only those that it has; None where no reward was recorded, or the task says nothing
+    of the branch's.
+    """
+    labelled = examined.recording.labelled
+    if labelled is None or not run.outcomes:
+        return None
+    branch = run.branch
+    found = [
+        one.reward
+        for one in labelled.transitions()
+        if (one.env, one.episode) == (branch.env, branch.episode)
+        and branch.control_step <= one.control_step <= int(run.control_steps[-1])
+        and math.isfinite(one.reward)
+    ]
+    return sum(found) if found else None
 
 
 def _refuse_beyond(edits: list[ActionEdit], way: Course, branch: Branch) -> None:
