@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.errors import IsoscopeError
+from isoscope.core.recording.labelled.records import DIGEST_BYTES
 from isoscope.core.recording.model import StepKind
 from isoscope.core.replay.compare import TOLERANCE
 from isoscope.core.replay.driver import Driven, Driver, Part
-from isoscope.core.replay.engine import ReplayError
+from isoscope.core.replay.engine import ReplayError, doubts_of
 from isoscope.core.replay.replay_report import Outcome, report
 from isoscope.core.replay.stepwise import Stepwise
 from isoscope.core.replay.tape import tapes
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from isoscope.core.isolation.context import Examined
+    from isoscope.core.recording.labelled import records as r
     from isoscope.core.recording.tracks import Array
     from isoscope.core.replay.engine import Engine, EngineMaker
     from isoscope.core.replay.replay_forms import Mode, Replay, RestoreTwice
@@ -99,13 +103,18 @@ def replay(
         if not envs:
             continue
         runs = [[env] for env in envs] if options.mode == "alone" else [envs]
-        for chosen in runs:
-            engine = make(tape.blueprint)
-            outcome.engine = engine.name
-            try:
+        engine = make(tape.blueprint)
+        outcome.engine = engine.name
+        outcome.doubts += [d for d in doubts_of(engine) if d not in outcome.doubts]
+        try:
+            for chosen in runs:
                 _one(tape, engine, chosen, options, outcome, progress, keeper)
-            finally:
-                engine.close()
+                if outcome.stopped:
+                    break
+        finally:
+            engine.close()
+        if outcome.stopped:
+            break
     return report(outcome)
 
 
@@ -165,9 +174,12 @@ def _one(
     driven = Driver(tape, engine, part, seen).run(progress)
     _count_before(tape, start, compared, driven)
     outcome.take(tape, seen, driven)
-    if options.twice:
-        for env in envs:
-            outcome.twice += _twice(tape, engine, env, compared, options)
+    if options.twice and not driven.stopped:
+        try:
+            for env in envs:
+                outcome.twice += _twice(tape, engine, env, compared, options)
+        except ReplayError as error:
+            driven.stopped = f"restoring twice: {error}"
 
 
 def _named(envs: list[int]) -> str:
@@ -214,13 +226,31 @@ def _check_snapshots(tape: Tape, engine: Engine, start: int, last: int) -> None:
         if not start <= row <= last:
             continue
         for snapshot in taken:
-            data = tape.labelled.snapshot_data(snapshot.id)
-            if not data:
+            data = tape.labelled.snapshot_data(snapshot.id) or b""
+            try:
+                _check_snapshot(tape, engine, snapshot, data)
+            except IsoscopeError as error:
+                place = f"snapshot {snapshot.id}, after native step {row}"
                 raise ReplayError(
-                    f"stepping {tape.examined.file} again: snapshot {snapshot.id} "
-                    "holds no bytes; record it anew"
-                )
-            engine.check_bytes(data)
+                    f"stepping {tape.examined.file} again: {place}: {error}"
+                ) from None
+
+
+def _check_snapshot(
+    tape: Tape, engine: Engine, snapshot: r.Snapshot, data: bytes
+) -> None:
+    if not data:
+        raise ReplayError("it holds no bytes; record it anew")
+    own = hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+    if any(snapshot.digest) and own != snapshot.digest:
+        raise ReplayError("it is cut or damaged; record it anew")
+    first = tape.blueprint
+    build, header = snapshot.engine or {}, snapshot.header or {}
+    if build != first.build:
+        raise ReplayError("it is of another build than the first one")
+    if str(header.get("topology", "")) != first.topology:
+        raise ReplayError("it is of a scene with other actors than the first one")
+    engine.check_bytes(data)
 
 
 def _count_before(

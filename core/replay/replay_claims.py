@@ -15,7 +15,11 @@ NOTHING = "no step could be taken again"
 
 
 def replay_claims(
-    envs: list[EnvSeen], drives: list[Driven], allowed: str, unchecked: list[str]
+    envs: list[EnvSeen],
+    drives: list[Driven],
+    allowed: str,
+    unchecked: list[str],
+    doubts: list[str],
 ) -> Claims:
     """Judge what was compared; whatever was not is no ground for a yes.
 
@@ -25,19 +29,21 @@ def replay_claims(
         The tolerance in words.
     unchecked
         What could not be compared, and why.
+    doubts
+        Why the scene may be another one in what the recording doesn't hold.
     """
     if not sum(env.compared for env in envs):
         reason = unchecked[0] if unchecked else NOTHING
         none = Claim(answer="not_checkable", reason=reason)
         return Claims(same_configuration=none, within_tolerance=none, bit_for_bit=none)
     return Claims(
-        same_configuration=_configuration(drives),
+        same_configuration=_configuration(drives, doubts),
         within_tolerance=_within(envs, allowed, unchecked),
         bit_for_bit=_bits(envs, unchecked),
     )
 
 
-def _configuration(drives: list[Driven]) -> Claim:
+def _configuration(drives: list[Driven], doubts: list[str]) -> Claim:
     other = sum(d.configured_other for d in drives)
     equal = sum(d.configured_equal for d in drives)
     keys = sorted({key for d in drives for key in d.configuration})
@@ -45,6 +51,8 @@ def _configuration(drives: list[Driven]) -> Claim:
         what = listed(keys) if keys else "the digest of the whole"
         steps = counted(other, "compared step")
         return Claim(answer="no", reason=f"not the same in {steps}: {what}")
+    if doubts:
+        return Claim(answer="not_checkable", reason="; ".join(doubts))
     return Claim(
         answer="yes",
         reason=(
@@ -84,14 +92,15 @@ def _bits(envs: list[EnvSeen], unchecked: list[str]) -> Claim:
         return Claim(
             answer="no",
             reason=(
-                f"all fields are equal, and {counted(other, 'snapshot')} on the way "
-                "hold another state: in what no field shows"
+                "all fields are equal, and the whole state is another one at "
+                f"{counted(other, 'place')} where it was compared: in what no field "
+                "shows"
             ),
         )
     steps = counted(sum(env.compared for env in envs), "compared native step")
     reason = f"{steps} of {counted(len(envs), 'environment')} are equal to the last bit"
     if states := sum(env.states_equal for env in envs):
-        reason += f", and so is the whole state in {counted(states, 'snapshot')}"
+        reason += f", and so is the whole state at {counted(states, 'place')}"
     nan = max((f.both_nan for e in envs for f in e.fields), default=0)
     if nan:
         reason += f"; NaN in both in {counted(nan, 'step')} counted as equal"

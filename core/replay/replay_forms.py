@@ -59,8 +59,9 @@ class Replay(Comparison, frozen=True, kw_only=True, rename={"schema_": "schema"}
     growth
         Of the first divergence.
     states_compared, states_equal
-        Recorded snapshots passed on the way, and those whose state was equal here to
-        the last bit, in all that a snapshot covers.
+        Places where the whole state was compared, in all that a snapshot covers: at
+        recorded snapshots, and after each native step where the engine can tell. And
+        those where it was equal to the last bit.
     twice
         Restore twice, for each environment; empty unless asked for.
     stopped

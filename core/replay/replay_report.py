@@ -40,6 +40,12 @@ class Outcome:
     drives: list[tuple[Tape, Driven]] = field(default_factory=list)
     twice: list[RestoreTwice] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether an engine ended early."""
+        return any(driven.stopped for _, driven in self.drives)
 
     def take(self, tape: Tape, seen: Stepwise, driven: Driven) -> None:
         """Take what one engine's run gave."""
@@ -65,7 +71,9 @@ def report(outcome: Outcome) -> Replay:
         a=outcome.examined.file,
         b=outcome.engine or "no engine",
         engine=outcome.engine or None,
-        claims=replay_claims(envs, drives, _allowed(outcome), unchecked),
+        claims=replay_claims(
+            envs, drives, _allowed(outcome), unchecked, outcome.doubts
+        ),
         first_divergence=divergence,
         judged_by="tolerance" if outcome.tolerances else "bits",
         tolerance=outcome.relative,
@@ -220,8 +228,9 @@ def _notes(outcome: Outcome, envs: list[EnvSeen]) -> list[str]:
     for env in envs:
         if env.states_other:
             found.append(
-                f"env {env.env}: {counted(env.states_other, 'snapshot')} on the way "
-                f"hold another state, first after native step {env.first_other_state}"
+                f"env {env.env}: the whole state is another one at "
+                f"{counted(env.states_other, 'place')} where it was compared, first "
+                f"after native step {env.first_other_state}"
             )
         for one in env.fields:
             if one.both_nan and one.field.kind != "target":
