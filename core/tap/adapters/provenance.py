@@ -12,6 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from isoscope.core.recording.labelled import records as r
 
 # Told where the program has loaded them.
@@ -22,6 +24,7 @@ PACKAGES = (
 )
 _MODULES = {"stable-baselines3": "stable_baselines3"}
 LARGEST_REF = 4096
+LARGEST_ARGUMENTS = 4096  # bytes as JSON
 
 
 def identity(made_by: Any) -> r.Identity:
@@ -65,6 +68,35 @@ def origin(made_by: Any) -> tuple[str, Path | None]:
     except TypeError:
         file = None
     return reference, Path(file) if file and os.path.exists(file) else None
+
+
+def _arguments(made_by: Any) -> dict[str, Any]:
+    """What a partial factory was given: to make the same again, where JSON holds it."""
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    while isinstance(made_by, functools.partial) or hasattr(made_by, "make"):
+        if isinstance(made_by, functools.partial):
+            positional = [*made_by.args, *positional]
+            named = {**made_by.keywords, **named}
+        made_by = getattr(made_by, "func", None) or made_by.make
+    if not positional and not named:
+        return {}
+    told = {"positional": positional, "named": named}
+    try:
+        kept = msgspec.json.decode(msgspec.json.encode(told))
+    except (TypeError, ValueError, RecursionError):
+        return {"arguments": None}
+    small = len(msgspec.json.encode(kept)) <= LARGEST_ARGUMENTS
+    return {"arguments": kept if small and _plain(told) else None}
+
+
+def _plain(value: Any) -> bool:
+    """Whether JSON gives it back as it is, but for tuples, which become lists."""
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and _plain(v) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return all(_plain(one) for one in value)
+    return value is None or type(value) in (bool, int, float, str)
 
 
 def source_hash(path: Path) -> str:
