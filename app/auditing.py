@@ -1,6 +1,8 @@
 """Audit files one after the other for a command, each whole in memory only once."""
 
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isoscope.app import console
 from isoscope.app.examining import examine
@@ -9,6 +11,13 @@ from isoscope.core.errors import IsoscopeError, UsageError
 from isoscope.core.isolation.audit import audit
 from isoscope.core.isolation.context import Context
 
+if TYPE_CHECKING:
+    from isoscope.core.isolation.context import Examined
+    from isoscope.core.replay.alone import SteppedAgain
+
+# Native steps that are stepped again unless it is said: some seconds' work.
+STEPPED_UNASKED = 5_000
+
 
 def audit_files(
     files: list[Path],
@@ -16,6 +25,7 @@ def audit_files(
     substeps: int | None = None,
     *,
     full: bool = False,
+    step_again: bool | None = None,
 ) -> tuple[list[FileReport], dict[str, str]]:
     """Audit recordings; also says which could not be read, and why.
 
@@ -29,6 +39,9 @@ def audit_files(
         M of all of them, where the user says it.
     full
         Whether the reports shall hold what only the page to look at shows.
+    step_again
+        Whether environments that share a scene are stepped again, each alone, where an
+        engine can; None does it for short recordings.
 
     Raises
     ------
@@ -38,20 +51,40 @@ def audit_files(
         If a file is named twice, or is its own reference.
     """
     _refuse_twice(files, reference)
-    twin = examine(reference, substeps) if reference is not None else None
+    twin = (
+        examine(reference, substeps, margins=False) if reference is not None else None
+    )
     reports: list[FileReport] = []
     unread: dict[str, str] = {}
     for path in files:
         try:
-            subject = examine(path, substeps)
+            subject = examine(path, substeps, margins=False)
         except IsoscopeError as error:
             unread[str(path)] = str(error)
             continue
-        context = Context(subject, twin)
-        with console.progress(f"checking {path.name}") as report:
+        with ExitStack() as stack:
+            again = None
+            if twin is None and step_again is not False:
+                most = STEPPED_UNASKED if step_again is None else None
+                again = stack.enter_context(stepped_again(subject, most))
+            context = Context(subject, twin, again)
+            report = stack.enter_context(console.progress(f"checking {path.name}"))
             found = audit(context, report)
         reports.append(file_report(context, found, full=full))
     return reports, unread
+
+
+def stepped_again(subject: "Examined", most_steps: int | None) -> "SteppedAgain":
+    """What steps a recording's environments again with the built-in simulator."""
+    from isoscope.app.replaying import make_builtin
+    from isoscope.core.replay.alone import SteppedAgain
+
+    return SteppedAgain(
+        subject,
+        make_builtin,
+        most_steps=most_steps,
+        how_to_ask="isoscope audit --step-again",
+    )
 
 
 def _refuse_twice(files: list[Path], reference: Path | None) -> None:

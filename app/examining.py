@@ -10,7 +10,11 @@ from isoscope.core.isolation.context import Examined
 
 
 def examine(
-    path: Path, substeps: int | None = None, labels: Path | None = None
+    path: Path,
+    substeps: int | None = None,
+    labels: Path | None = None,
+    *,
+    margins: bool = True,
 ) -> Examined:
     """Read all of a recording and attribute its steps.
 
@@ -22,6 +26,8 @@ def examine(
         M, where the user says it.
     labels
         A file of what else the user knows.
+    margins
+        Whether the second best candidates have to be known; see `attribute`.
 
     Raises
     ------
@@ -31,5 +37,5 @@ def examine(
     recording = load_told(path)
     given = None if labels is None else read_labels(labels, len(recording))
     with console.progress(f"attributing {path.name}") as report:
-        found = attribute(recording, substeps, given, progress=report)
+        found = attribute(recording, substeps, given, margins=margins, progress=report)
     return Examined(recording, found)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.attribution.align import align
+from isoscope.core.attribution.as_told import as_told
 from isoscope.core.attribution.attributor import Attributor
 from isoscope.core.controltime import control_time_s
 from isoscope.core.errors import CancelledError
@@ -238,14 +239,19 @@ class Analyser:
             If `cancelled` said so.
         """
         begin = time.perf_counter()
+        attribution = None
+        if complete and not len(self._attributor):
+            attribution = as_told(self.recording, progress, cancelled)
         try:
-            rows = self._attributor.update(
-                progress=progress, cancelled=cancelled, upto=len(self.recording)
-            )
+            if attribution is None:
+                self._attributor.update(
+                    progress=progress, cancelled=cancelled, upto=len(self.recording)
+                )
         finally:
             self._spent_s += time.perf_counter() - begin
         begin = time.perf_counter()
-        attribution = self._attributor.result()
+        attribution = attribution or self._attributor.result()
+        rows = len(attribution)
         h_s = self.recording.steps.h_s[:rows]
         control_s = control_time_s(attribution.labels, h_s, attribution.substeps)
         spent = self._spent_s + time.perf_counter() - begin

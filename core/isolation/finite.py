@@ -22,8 +22,11 @@ def bad_rows(track: AnyTrack) -> Array:
         high = min(low + BLOCK, stop)
         if isinstance(track, Track):
             window = track.read(low, high)
+            each = np.isfinite(window.values)
+            if each.all():
+                continue
             width = int(np.prod(track.shape, dtype=np.int64))
-            finite = np.isfinite(window.values).reshape(high - low, width).all(axis=1)
+            finite = each.reshape(high - low, width).all(axis=1)
             found.append(low + np.flatnonzero(window.valid & ~finite))
         else:
             ragged = track.read(low, high)
@@ -35,4 +38,5 @@ def bad_rows(track: AnyTrack) -> Array:
         for row, value in track.odd.items()
         if value.dtype.kind in "fc" and not np.isfinite(value).all()
     ]
-    return np.unique(np.concatenate([*found, np.array(odd, np.int64)]).astype(np.int64))
+    every = np.concatenate([*found, np.array(odd, np.int64)])
+    return np.unique(every.astype(np.int64))

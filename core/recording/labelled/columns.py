@@ -137,6 +137,10 @@ class FrameTrack(Track):
             there = store.read(table, "valid", a, b, (piece.index, piece.index + 1))
             there = there[:, 0] != 0
             found = store.read(table, "values", a, b, (piece.low, piece.high))
+            if there.all() and int(at[-1]) - int(at[0]) == len(at) - 1 == _steps(at):
+                flat[at[0] : at[-1] + 1] = found
+                valid[at[0] : at[-1] + 1] = True
+                continue
             if len(at) > 1 and not np.diff(at).all():
                 there &= np.diff(numbers[a:b], prepend=-1) > 0
             flat[at[there]] = found[there]
@@ -155,6 +159,11 @@ class FrameTrack(Track):
         """The value in one row, or None where absent."""
         window = self.read(row, row + 1)
         return np.asarray(window.values[0]) if window.valid[0] else None
+
+
+def _steps(ascending: Array) -> int:
+    """How often a number is followed by another one."""
+    return int(np.count_nonzero(np.diff(ascending)))
 
 
 class RaggedFrameTrack(RaggedTrack):
