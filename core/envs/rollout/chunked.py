@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import numpy as np
 
     from isoscope.core.envs.rollout.policies import Policy
     from isoscope.core.scene import Array
@@ -37,6 +39,7 @@ class ChunkedPolicy:
         planned: Callable[[Array, Sequence[Array]], object] = lambda *_: None,
     ) -> None:
         self.inner, self.size = inner, size
+        self.seeded: np.ndarray[Any, Any] | None = inner.seeded  # the very same
         self._planned = planned
         self._plan: list[Array] = []
         self._at = 0
