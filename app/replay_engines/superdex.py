@@ -82,45 +82,48 @@ class SuperDexMaker:
             driven=_driven(blueprint),
         )
         command = [str(self._python), str(SIDE), str(os.getpid())]
-        worker = Worker(command, _environ(blueprint.precision), "SuperDex's process")
+        name = f"SuperDex's process of {self._python}"
+        worker = Worker(command, _environ(blueprint.precision), name)
         try:
             answer = worker.ask(msgspec.msgpack.encode(request), START_S)
             made = msgspec.msgpack.decode(answer, type=Made)
-            self._check(doing, blueprint, made)
+            self._check(blueprint, made)
         except ReplayError as error:
             worker.close(at_once=True)
-            text = str(error)
-            raise ReplayError(
-                text if text.startswith(doing) else f"{doing}: {text}"
-            ) from None
+            raise ReplayError(f"{doing}: {error}{self._remedy(str(error))}") from None
         except BaseException:
             worker.close(at_once=True)
             raise
         return WorkerEngine(worker, made, _name(made.engine), chosen.doubts)
 
-    def _check(self, doing: str, blueprint: Blueprint, made: Made) -> None:
+    def _check(self, blueprint: Blueprint, made: Made) -> None:
         if made.problem:
-            raise ReplayError(f"{doing}: {made.problem}{self._remedy(made.problem)}")
+            raise ReplayError(made.problem)
         recorded, here = blueprint.build, made.engine
         other = [k for k in BUILD if recorded.get(k, "") != here.get(k, "")]
         if other:
             same = _name(recorded) == _name(here)
             more = f" ({recorded.get('build')} and {here.get('build')})" if same else ""
             raise ReplayError(
-                f"{doing}: its snapshots are of {_name(recorded)}, and {self._python} "
+                f"its snapshots are of {_name(recorded)}, and {self._python} "
                 f"has {'another build of it' if same else _name(here)}{more}; set "
                 f"{VARIABLE} to an interpreter that has that one"
             )
         if blueprint.topology and blueprint.topology != made.topology:
             raise ReplayError(
-                f"{doing}: the scene that {self._chosen.factory} makes is not the "
+                f"the scene that {self._chosen.factory} makes is not the "
                 f"recorded one: {_difference(blueprint.actors, made.actors)}; give "
                 "the factory that made it by --module"
             )
 
     def _remedy(self, problem: str) -> str:
-        if "No module named 'superdex" in problem:
-            return f"; install superdex-lab in {self._python}, or set {VARIABLE}"
+        needs = {"superdex": "superdex-lab", "msgspec": "msgspec", "numpy": "numpy"}
+        for module, package in needs.items():
+            if f"No module named '{module}" in problem:
+                return (
+                    f"; install {package} in it, or set {VARIABLE} to a Python "
+                    f"{SUPERDEX_PYTHON} that has it"
+                )
         return ""
 
 
