@@ -21,6 +21,7 @@ PANELS: dict[str, str] = {
     "signals": "isoscope.widgets.signals.panel:SignalsPanel",
     "clocks": "isoscope.widgets.clocks.panel:ClocksPanel",
     "costs": "isoscope.widgets.costs.panel:CostsPanel",
+    "replay": "isoscope.widgets.replay.panel:ReplayPanel",
     "findings": "isoscope.widgets.findings.panel:FindingsPanel",
     "curate": "isoscope.widgets.curate.panel:CuratePanel",
     "export": "isoscope.widgets.export.panel:ExportPanel",

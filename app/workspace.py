@@ -22,6 +22,7 @@ from isoscope.app.exporting import Exporting
 from isoscope.app.following import tell_all
 from isoscope.app.going import Going
 from isoscope.app.opening import NoSource, Opened, first_look
+from isoscope.app.replay_view import Replaying
 from isoscope.core.errors import CancelledError, IsoscopeError
 from isoscope.core.summary import counted
 from isoscope.widgets.session import Bookmark, Document, Phase, Session
@@ -64,6 +65,8 @@ class Workspace:
         self.attaching.changed.connect(self.opening_changed.emit)
         self.curating = Curating(session, workers, self._tell)
         self.exporting = Exporting(session, workers, self._tell)
+        self.replaying = Replaying(session, workers, self._tell)
+        self.analysing.ended.connect(self.replaying.look)
         # Before the panels, which ask for the marks when they hear of the analysis.
         session.added.connect(self._on_added)
         self.going = Going(session, self.indexing, self.analysing.waits)
@@ -237,6 +240,7 @@ class Workspace:
             or self.analysing.busy
             or self.curating.busy
             or self.exporting.busy
+            or self.replaying.busy
         )
 
     # -- going and closing ---------------------------------------------------------

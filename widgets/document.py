@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.findings import Audit, Finding
     from isoscope.core.recording.model import Actor, Labels, Recording
     from isoscope.core.recording.source import Source
+    from isoscope.core.replay.states import Replayed
     from isoscope.core.series import Measure
     from isoscope.core.timeaxis import TimeAxis
     from isoscope.core.timeline.chunks import ChunkKey
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     Ask: TypeAlias = Callable[[str, dict[str, Any]], None]
 
 MessageLevel = Literal["error", "warning", "note"]
+# Of what was stepped again: a ghost in the scene, a scene beside it, or nothing.
+ReplayView = Literal["ghost", "beside", "hidden"]
 
 
 class Phase(Enum):
@@ -108,6 +111,7 @@ class Document:
     live_changed = Signal()  # how the run stands that is watched
     chunk_changed = Signal()  # which chunk is looked at
     curation_changed = Signal()  # there are episodes to choose from, or why not
+    replayed_changed = Signal()  # something else was stepped again, or is shown of it
 
     def __init__(self, source: Source, preview: Recording | None = None) -> None:
         self.source = source
@@ -133,6 +137,8 @@ class Document:
         self.ask: Ask | None = None  # asks something of the run that is watched
         self.chunk: ChunkKey | None = None  # the chunk that is looked at
         self.curation: Curation | None = None  # its episodes, and their edits
+        self.replayed: Replayed | None = None  # what was stepped again last
+        self.replay_view: ReplayView = "ghost"
         self.curation_error = ""  # why there are no episodes
         self.title = ""  # of a run; a file has its name
         self._axes = GrowingAxes()
@@ -237,6 +243,18 @@ class Document:
         """Take in episodes to choose from, or say why there are none."""
         self.curation, self.curation_error = curation, error
         self.curation_changed.emit()
+
+    def set_replayed(self, replayed: Replayed | None) -> None:
+        """Look at what was stepped again, or at nothing of that; tells it."""
+        if replayed is not self.replayed:
+            self.replayed = replayed
+            self.replayed_changed.emit()
+
+    def set_replay_view(self, view: ReplayView) -> None:
+        """Choose how it is shown; tells it."""
+        if view != self.replay_view:
+            self.replay_view = view
+            self.replayed_changed.emit()
 
     def set_phase(self, phase: Phase, error: str = "") -> None:
         """Move on; tells `phase_changed`."""

@@ -175,6 +175,40 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_group(
         "Run",
+        "Replay",
+        Action(
+            "replay.show",
+            "Step again…",
+            ("Ctrl+R",),
+            "The Replay panel: step the recording again, and what that proves",
+        ),
+        Action(
+            "replay.actions",
+            "Step again as recorded",
+            (),
+            "All environments in the recorded order: is the run the same once more?",
+        ),
+        Action(
+            "replay.alone",
+            "Step each environment alone",
+            (),
+            "Where together departs from alone, another environment reached it",
+        ),
+        Action(
+            "replay.pinned",
+            "Step again from every snapshot",
+            (),
+            "The state goes back to the recorded one at every snapshot",
+        ),
+        Action(
+            "replay.first",
+            "To the first divergence",
+            ("Ctrl+D",),
+            "Where what was stepped again first departs from what was recorded",
+        ),
+    ),
+    *_group(
+        "Run",
         "Loop",
         Action("loop.in", "Begin the loop here", ("[",)),
         Action("loop.out", "End the loop here", ("]",)),
@@ -252,6 +286,12 @@ ACTIONS: tuple[Action, ...] = (
             "Grid mode on or off",
             ("G",),
             "One small scene for each environment, up to 64, in its own last state",
+        ),
+        Action(
+            "scene.beside",
+            "Side by side or ghost",
+            ("B",),
+            "Recorded and stepped again: two scenes under one camera, or a ghost",
         ),
         Action("scene.contacts", "Contacts on or off"),
         Action("scene.trails", "Trails on or off"),

@@ -38,9 +38,20 @@ def open_command(
         ),
     ] = None,
     size: Size = None,
+    replay: Annotated[
+        str | None,
+        typer.Option(
+            "--replay",
+            metavar="WAY",
+            help="Step the last one again and show what comes of it: actions, alone, "
+            "pinned or twice.",
+        ),
+    ] = None,
 ) -> int:
     """Open recordings in the window."""
     with needs("the window"):
         from isoscope.app.commands.open import open_window
 
-        return open_window(files or [], seek, layout, theme, screenshot, size)
+        return open_window(
+            files or [], seek, layout, theme, screenshot, size, replay=replay
+        )

@@ -15,7 +15,7 @@ from isoscope.core.newfile import refuse_bad_target
 from isoscope.core.positions import parse_position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from PySide6.QtWidgets import QApplication
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from isoscope.app.demo.live_settings import LiveDemo
     from isoscope.app.settings import ThemeChoice
     from isoscope.app.window import Window
-    from isoscope.widgets.session import Message
+    from isoscope.widgets.replay.request import Way
+    from isoscope.widgets.session import Document, Message
 
-DEMO_LAYOUT = "live"
+DEMO_LAYOUT, REPLAY_LAYOUT = "live", "replay"
 WATCH_S = 6.0  # a demo before its picture is taken
 JOIN_S = 120.0  # for a demo to begin
 SMALLEST, LARGEST = 200, 16384  # pixels of a window's side
@@ -41,6 +42,7 @@ def open_window(
     attach: tuple[str, str, str] | None = None,
     demo: LiveDemo | None = None,
     seconds: float | None = None,
+    replay: str | None = None,
 ) -> int:
     """Open the window and stay until it is closed; returns the exit status.
 
@@ -65,6 +67,10 @@ def open_window(
     seconds
         How long a run is watched that was started or joined: then the picture is taken
         and the window is closed; None with a picture: a few seconds.
+    replay
+        Steps the last file again, in this way: ``"actions"``, ``"alone"``,
+        ``"pinned"`` or ``"twice"``; and goes to the first divergence, unless `seek`
+        says where.
 
     Raises
     ------
@@ -80,9 +86,19 @@ def open_window(
         refuse_bad_target(screenshot, overwrite=True, sources=files)
     choice = _theme(theme)
     _check_layout(layout)
+    way = None if replay is None else _way(replay)
     check_display()
     return _run(
-        files, seek or "", layout, choice, screenshot, pixels, attach, demo, seconds
+        files,
+        seek or "",
+        layout,
+        choice,
+        screenshot,
+        pixels,
+        attach,
+        demo,
+        seconds,
+        way,
     )
 
 
@@ -114,6 +130,15 @@ def _theme(name: str | None) -> ThemeChoice | None:
     return choice
 
 
+def _way(name: str) -> Way:
+    from isoscope.widgets.replay.request import WAYS
+
+    way = next((way for way in WAYS if way == name), None)
+    if way is None:
+        raise UsageError(f"--replay {name}: there is {', '.join(WAYS)}")
+    return way
+
+
 def _check_layout(key: str | None) -> None:
     from isoscope.app.window.layouts import LAYOUTS
 
@@ -131,6 +156,7 @@ def _run(
     attach: tuple[str, str, str] | None = None,
     demo: LiveDemo | None = None,
     seconds: float | None = None,
+    way: Way | None = None,
 ) -> int:
     from isoscope import resources
     from isoscope.app.crashes import CrashNet
@@ -160,8 +186,8 @@ def _run(
     gc.collect()
     gc.freeze()
     try:
-        if layout is not None:
-            window.set_layout(layout)
+        if layout is not None or way is not None:
+            window.set_layout(layout or REPLAY_LAYOUT)
         if size is not None:
             window.resize(*size)
         if demo is not None:
@@ -169,7 +195,10 @@ def _run(
         elif attach is not None:
             window.attach.join(*attach)
         else:
-            window.open_files(list(files) or [resources.shipped_recording()], at=seek)
+            names = list(files) or [str(resources.shipped_recording())]
+            then = None if way is None else _stepping(window, way, go=not seek)
+            window.open_files(names[:-1])
+            window.open_files(names[-1:], at=seek, then=then)
         with _interruptible(window):
             if demo is not None and (screenshot is not None or seconds is not None):
                 _watch(window, WATCH_S if seconds is None else seconds, errors)
@@ -187,6 +216,13 @@ def _run(
         net.remove()
         window.deleteLater()
         app.processEvents()
+
+
+def _stepping(window: Window, way: Way, *, go: bool) -> Callable[[Document], None]:
+    """What steps a document again once it is there."""
+    from isoscope.app.window.replays import step_when_ready
+
+    return lambda document: step_when_ready(window, document, way, go=go)
 
 
 def application() -> QApplication:

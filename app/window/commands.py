@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 from isoscope import resources
 from isoscope.app.crashes import log_file
 from isoscope.app.links import format_link
+from isoscope.app.window import replays
 from isoscope.app.window.view_link import link_of
 from isoscope.core.errors import IsoscopeError
 
@@ -84,6 +85,11 @@ class Commands:
             "step.home": clock.home,
             "step.end": clock.end,
             "run.follow": lambda: clock.set_follow(not clock.state.follow),
+            "replay.show": window.show_replay,
+            "replay.actions": lambda: replays.step(window, "actions"),
+            "replay.alone": lambda: replays.step(window, "alone"),
+            "replay.pinned": lambda: replays.step(window, "pinned"),
+            "replay.first": lambda: replays.to_first(window),
             "loop.in": clock.loop_in_here,
             "loop.out": clock.loop_out_here,
             "loop.toggle": clock.toggle_loop,

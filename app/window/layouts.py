@@ -114,6 +114,17 @@ LAYOUTS: dict[str, Layout] = {
             ),
         ),
         Layout(
+            "replay",
+            "Replay",
+            row(
+                (
+                    column((row(("sources", 20), ("scene", 80)), 66), ("timeline", 34)),
+                    63,
+                ),
+                (column(("replay", 78), (Tabs(("inspector", "signals")), 22)), 37),
+            ),
+        ),
+        Layout(
             "live",
             "Live",
             row(

@@ -65,7 +65,11 @@ NEED_DOCUMENT = (
     "file.close",
     "bookmark.add",
     "file.export",
-    *(row.id for row in ACTIONS if row.id.startswith(("run.", "step.", "loop."))),
+    *(
+        row.id
+        for row in ACTIONS
+        if row.id.startswith(("run.", "step.", "loop.", "replay."))
+    ),
 )
 
 
@@ -252,6 +256,10 @@ class Window(QMainWindow):
     def show_export(self) -> None:
         """Have the Export panel in view."""
         self._in_view("export")
+
+    def show_replay(self) -> None:
+        """Have the Replay panel in view."""
+        self._in_view("replay")
 
     def _first_finding(self) -> int:
         document = self.session.active

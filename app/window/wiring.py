@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from isoscope.widgets.curate.panel import CuratePanel
 from isoscope.widgets.export.panel import ExportPanel
+from isoscope.widgets.replay.panel import ReplayPanel
 from isoscope.widgets.sources.panel import SourcesPanel
 from isoscope.widgets.timeline.panel import TimelinePanel
 
@@ -31,6 +32,10 @@ class SceneCommands(Protocol):
 
     def toggle_grid(self) -> None:
         """Show one small scene for each environment, or one scene."""
+        ...
+
+    def toggle_beside(self) -> None:
+        """Show what was stepped again beside what was recorded, or as its ghost."""
         ...
 
     def toggle_contacts(self) -> None:
@@ -57,6 +62,9 @@ def wire_panels(window: Window) -> None:
         sources.reopen_requested.connect(workspace.reload)
         sources.twin_requested.connect(workspace.analysing.use_twin)
     _wire_curate(window)
+    replay = window.panels.get("replay")
+    if isinstance(replay, ReplayPanel):
+        workspace.replaying.show_in(replay)
     if scene is not None and isinstance(scene, SceneCommands):
         window.actions_by_id.bind(
             scene,
@@ -64,6 +72,7 @@ def wire_panels(window: Window) -> None:
                 "scene.frame": scene.frame_selection,
                 "scene.overlay": scene.cycle_overlay,
                 "scene.grid": scene.toggle_grid,
+                "scene.beside": scene.toggle_beside,
                 "scene.contacts": scene.toggle_contacts,
                 "scene.trails": scene.toggle_trails,
                 "scene.wireframe": scene.toggle_wireframe,

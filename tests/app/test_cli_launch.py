@@ -18,8 +18,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Calls:
     """What the window was asked to open."""
     calls: Calls = []
 
-    def open_window(*arguments: Any) -> int:
-        calls.append(arguments)
+    def open_window(*arguments: Any, replay: str | None = None) -> int:
+        calls.append((*arguments, replay))
         return 0
 
     monkeypatch.setattr("isoscope.app.commands.open.open_window", open_window)
@@ -29,7 +29,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Calls:
 @pytest.mark.parametrize("arguments", [[], ["open"]])
 def test_without_a_file_the_window_opens(arguments: list[str], opened: Calls) -> None:
     assert main(arguments) == 0
-    assert opened == [([], None, None, None, None, None)]
+    assert opened == [([], None, None, None, None, None, None)]
 
 
 def test_every_option_reaches_the_window(opened: Calls) -> None:
@@ -40,19 +40,20 @@ def test_every_option_reaches_the_window(opened: Calls) -> None:
         "--theme": "light",
         "--screenshot": "out.png",
         "--size": "1600x1000",
+        "--replay": "alone",
     }
     status = main(
         ["open", *files, *(part for pair in options.items() for part in pair)]
     )
     assert status == 0
     expected = (files, "native:3", "inspect", "light", Path("out.png"), "1600x1000")
-    assert opened == [expected]
+    assert opened == [(*expected, "alone")]
 
 
 def test_what_the_window_says_is_the_status(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(*_: Any) -> int:
+    def refuse(*_: Any, **_options: Any) -> int:
         raise UsageError("--size 1: a size is written WIDTHxHEIGHT")
 
     monkeypatch.setattr("isoscope.app.commands.open.open_window", refuse)
@@ -60,7 +61,7 @@ def test_what_the_window_says_is_the_status(
     assert capsys.readouterr().err == (
         "isoscope: --size 1: a size is written WIDTHxHEIGHT\n"
     )
-    monkeypatch.setattr("isoscope.app.commands.open.open_window", lambda *_: 3)
+    monkeypatch.setattr("isoscope.app.commands.open.open_window", lambda *_, **_o: 3)
     assert main([]) == 3
 
 
@@ -85,7 +86,7 @@ def test_what_is_not_installed_is_said(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(*_: Any) -> int:
+    def fail(*_: Any, **_o: Any) -> int:
         raise error
 
     monkeypatch.setattr("isoscope.app.commands.open.open_window", fail)
@@ -96,7 +97,7 @@ def test_what_is_not_installed_is_said(
 def test_a_module_of_our_own_that_is_missing_is_a_bug(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: Any) -> int:
+    def fail(*_: Any, **_o: Any) -> int:
         raise ModuleNotFoundError("No module named 'isoscope.x'", name="isoscope.x")
 
     monkeypatch.setattr("isoscope.app.commands.open.open_window", fail)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isoscope.widgets.isolate.again import replay_overlay
 from isoscope.widgets.isolate.overlays import (
     finding_overlay,
     others_overlay,
@@ -71,6 +72,7 @@ def isolated(document: Document, cursor: int, tokens: Tokens) -> Isolated:
             note = _holds(analysis, cursor)
     env = analysis.owner(row)
     offered = [_proof(document, cursor, row, tokens)]
+    offered.append(replay_overlay(document, row, tokens))
     if focus is not None:
         offered.append(scene_overlay(analysis, cursor, row, tokens))
     offered.append(others_overlay(document, analysis, cursor, env, tokens))
@@ -90,11 +92,14 @@ def _alone(
     """One environment, whose scene always holds its own state."""
     found = analysis.attribution
     named = found.episodes > 1 or int(found.labels.control_step[cursor]) >= 0
-    proof = _proof(document, cursor, cursor, tokens)
+    offered = (
+        _proof(document, cursor, cursor, tokens),
+        replay_overlay(document, cursor, tokens),
+    )
     return Isolated(
         cursor,
         _whose(analysis, cursor) if named else Whose(),
-        overlays=(proof,) if proof is not None else (),
+        overlays=tuple(overlay for overlay in offered if overlay is not None),
         tainted=_tainted(analysis, cursor),
     )
 

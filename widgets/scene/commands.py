@@ -9,6 +9,7 @@ from isoscope.widgets.panel import Panel
 from isoscope.widgets.scene.ghosts import side_by_side
 from isoscope.widgets.scene.grid.mode import GridMode
 from isoscope.widgets.scene.model import SceneModel
+from isoscope.widgets.scene.pair import PairMode
 from isoscope.widgets.scene.state import Overlay
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class SceneCommands(Panel):
         super().__init__(session, parent)
         self.model = SceneModel()
         self.grid = GridMode()
+        self.pair = PairMode()
         self.contacts_shown = True
         self.trails_shown = False
         self.wireframe = False
@@ -78,6 +80,31 @@ class SceneCommands(Panel):
         if on != self.grid.on:
             self.grid.on = on
             self._schedule()
+
+    @property
+    def beside(self) -> bool:
+        """Whether what was recorded and what was stepped again stand side by side."""
+        document = self._document
+        return (
+            document is not None
+            and document.replayed is not None
+            and document.replay_view == "beside"
+            and not self.grid.on
+        )
+
+    def toggle_beside(self) -> None:
+        """Show what was stepped again beside what was recorded, or as its ghost."""
+        document = self._document
+        if document is None or document.replayed is None:
+            self.session.say(
+                "note",
+                "Nothing was stepped again to stand beside: run a replay in the "
+                "Replay panel first.",
+            )
+            return
+        self.grid.on = False
+        document.set_replay_view("ghost" if self.beside else "beside")
+        self._schedule()
 
     def toggle_contacts(self) -> None:
         """Show contact points and force arrows, or not."""

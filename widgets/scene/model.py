@@ -105,7 +105,7 @@ class SceneModel:
                 (
                     ghost,
                     ghost_state(
-                        recording, self.shapes, ghost, intent.hidden, self._shapes_of
+                        recording, self.shapes, ghost, intent.hidden, self.shapes_of
                     ),
                 )
                 for ghost in overlay.ghosts
@@ -134,7 +134,8 @@ class SceneModel:
             self._colours = actor_colours(self.shapes, tokens, self.tint)
         return self._colours[actor]
 
-    def _shapes_of(self, recording: Recording) -> Shapes:
+    def shapes_of(self, recording: Recording) -> Shapes:
+        """The shapes of another recording's actors."""
         found = self._others.get(id(recording))
         known = found[1] if found is not None else NO_SHAPES
         shapes = extend(known, list(recording.actors))

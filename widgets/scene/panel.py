@@ -15,6 +15,7 @@ from isoscope.widgets.scene.caption import caption_of
 from isoscope.widgets.scene.director import Director
 from isoscope.widgets.scene.draw import support
 from isoscope.widgets.scene.explain import explanation
+from isoscope.widgets.scene.pair import pair_caption
 from isoscope.widgets.scene.pointing import ScenePointing
 from isoscope.widgets.scene.state import Intent
 from isoscope.widgets.scene.toolbar import SceneToolbar
@@ -135,6 +136,7 @@ class ScenePanel(ScenePointing):
             "wireframe": self.toggle_wireframe,
             "overlay": self.cycle_overlay,
             "grid": self.toggle_grid,
+            "beside": self.toggle_beside,
         }
         self.toolbar = SceneToolbar(parent, lambda key: commands[key]())
         return self.toolbar
@@ -171,6 +173,7 @@ class ScenePanel(ScenePointing):
             self.observe(found.analysed, self._schedule)
             self.observe(found.hidden_envs_changed, self._schedule)
             self.observe(found.phase_changed, self._schedule)
+            self.observe(found.replayed_changed, self._replay_changed)
         self.model.follow(None)
         if self._director is not None:
             self._director.resume(self._views.get(found) if found is not None else None)
@@ -188,6 +191,7 @@ class ScenePanel(ScenePointing):
             document.phase_changed,
         ):
             self.unobserve(signal, self._schedule)
+        self.unobserve(document.replayed_changed, self._replay_changed)
         kept = self._director.kept() if self._director is not None else None
         if kept is not None:
             self._views[document] = kept
@@ -212,6 +216,9 @@ class ScenePanel(ScenePointing):
             self._refresh_grid(view, document, new)
             return
         shown = self._isolate(document)
+        if document is not None and self.beside:
+            self._refresh_pair(view, document, shown, new)
+            return
         intent = self._intent(shown.row)
         picture = model.picture(shown.row, intent, self.tokens, shown.whose)
         self._make_room(new)
@@ -257,6 +264,30 @@ class ScenePanel(ScenePointing):
         self._show_tools()
         if not complete:
             self._rest.start(0)
+
+    def _refresh_pair(
+        self, view: SceneView, document: Document, shown: Isolated, new: bool
+    ) -> None:
+        model, found = self.model, document.replayed
+        if found is None:
+            return
+        aspect, without = view.aspect, self._intent(shown.row).hidden
+        picture, cells = self.pair.follow(found, model, shown, without, self.tokens)
+        caption = pair_caption(found, self.session.clock.row)
+        view.show_grid(
+            *(model.shapes, model.survey, picture, cells, caption), wire=self.wireframe
+        )
+        if new or self._beside or view.aspect != aspect:
+            self._beside = ()
+            self._first_view()
+        if self._director is not None:
+            self._director.follow(document.selection.actor)
+        self.set_subtitle("side by side")
+        self._show_tools()
+
+    def _replay_changed(self) -> None:
+        self.model.forget_asked()
+        self._schedule()
 
     # -- one environment of several ---------------------------------------------------
 
@@ -326,12 +357,18 @@ class ScenePanel(ScenePointing):
         tools.set_checked("trails", self.trails_shown)
         tools.set_checked("wireframe", self.wireframe)
         tools.set_checked("grid", self.grid.on)
-        tools.set_shown("overlay", bool(model.overlays) and not self.grid.on)
+        tools.set_checked("beside", self.beside)
+        several = self.grid.on or self.beside
+        tools.set_shown("overlay", bool(model.overlays) and not several)
+        document = self._document
+        again = document is not None and document.replayed is not None
+        tools.set_shown("beside", again and not self.grid.on)
         for key in ("contacts", "trails"):
-            tools.button(key).setEnabled(not self.grid.on)
-        if self.grid.on:
+            tools.button(key).setEnabled(not several)
+        if several:
+            where = "in the grid" if self.grid.on else "side by side"
             for key in ("contacts", "trails"):
-                tools.set_note(key, "Not in the grid.")
+                tools.set_note(key, f"Not {where}.")
             return
         tools.set_note("trails", "")
         recorded = model.state.contacts.recorded or not self.contacts_shown

@@ -57,6 +57,7 @@ TOOLS = (
     Tool("wireframe", "mdi6.cube-outline", "Wireframe", "X"),
     Tool("overlay", "mdi6.ghost-outline", "Next overlay", "O", False),
     Tool("grid", "mdi6.view-grid-outline", "One small scene for each environment", "G"),
+    Tool("beside", "mdi6.compare", "Recorded and stepped again side by side", "B"),
 )
 
 

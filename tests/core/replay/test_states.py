@@ -47,7 +47,10 @@ def test_equal_states_are_the_recorded_bits(tmp_path: Path) -> None:
     for here, there in zip(mine, theirs, strict=True):
         for name, track in here.fields.tracks.items():
             for row in states.rows.tolist():
-                assert track.at(row).tobytes() == there.fields[name].at(row).tobytes()
+                one, two = track.at(row), there.fields[name].at(row)
+                assert one is not None
+                assert two is not None
+                assert one.tobytes() == two.tobytes()
                 compared += 1
     assert compared > 10 * found.compared_steps
     assert all(not trace.size.any() for trace in states.traces)
@@ -72,6 +75,7 @@ def test_traces_say_what_the_report_says(leak: Examined) -> None:
     found, states = stepped(leak, mode="alone")
     first = found.first_divergence
     assert first is not None
+    assert first.native is not None
     name = f"{first.actor}.{first.field}"
     trace = next(t for t in states.of(name) if t.env == first.env)
     before = trace.rows < first.native

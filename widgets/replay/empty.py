@@ -1,0 +1,41 @@
+"""Why a document can't be stepped again, and what to do about it. No Qt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoscope.widgets.session import Phase
+
+if TYPE_CHECKING:
+    from isoscope.widgets.session import Document
+
+HOW_TO = (
+    "Record it with the tap, which takes snapshots and every control input:\n"
+    'env = tap.attach(env, record="run.isoscope.h5") in the program that steps it, '
+    "or isoscope record --env ID --out run.isoscope.h5."
+)
+
+
+def why_not(document: Document | None) -> str:
+    """Why nothing can be stepped again; empty where it can."""
+    if document is None:
+        return "Open a labelled recording (*.isoscope.h5) to step it again."
+    if document.phase is Phase.LIVE:
+        return "A run can be stepped again as soon as it has ended and is a recording."
+    if document.phase is Phase.FAILED:
+        return f"There is nothing to step again: {document.error}"
+    if document.phase in (Phase.OPENING, Phase.INDEXING):
+        return "It can be stepped again as soon as it is indexed."
+    if document.recording.labelled is None:
+        return (
+            f"{document.name} is a bare recording: it holds neither snapshots to begin "
+            f"from nor the control inputs to go on with.\n\n{HOW_TO}"
+        )
+    if not document.recording.labelled.count("snapshots"):
+        return (
+            f"{document.name} holds no snapshots to begin from.\n\n{HOW_TO}\n"
+            "isoscope record takes one every 50 control steps (--snapshots)."
+        )
+    if document.analysis is None:
+        return document.analysis_error or "Finding out whose its steps were…"
+    return ""

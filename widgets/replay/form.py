@@ -1,0 +1,243 @@
+"""What is asked before a recording is stepped again: how, whom, from where, how far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from isoscope.widgets.replay.request import WAYS, EngineName, Request, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isoscope.widgets.replay.state import ReplayState
+
+BEGINNING, CURSOR = "the beginning", "the cursor"
+MOST_STEPS = 1_000_000
+ENGINES: dict[EngineName, str] = {
+    "builtin": "built-in simulator",
+    "superdex": "SuperDex (a Python of its own)",
+}
+
+
+class ReplayForm(QWidget):
+    """Tells `changed`, and what its buttons ask: `run_asked`, `cancel_asked`."""
+
+    changed = Signal()
+    run_asked = Signal()
+    cancel_asked = Signal()
+    copy_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._tolerances: dict[str, float] = {}
+        self._filling = False
+        self._make_parts()
+        self._lay_out()
+
+    def _make_parts(self) -> None:
+        self.ways: dict[Way, QToolButton] = {}
+        group = QButtonGroup(self)
+        for way, (text, about) in WAYS.items():
+            button = QToolButton()
+            button.setText(text)
+            button.setToolTip(about)
+            button.setCheckable(True)
+            button.setObjectName(f"replay-{way}")
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            group.addButton(button)
+            button.clicked.connect(self._told)
+            self.ways[way] = button
+        self.ways["actions"].setChecked(True)
+        self.env, self.start, self.engine = QComboBox(), QComboBox(), QComboBox()
+        self.env.addItem("all environments", None)
+        for text in (BEGINNING, CURSOR):
+            self.start.addItem(text, text)
+        for engine, name in ENGINES.items():
+            self.engine.addItem(name, engine)
+        self.module = QLineEdit()
+        self.module.setPlaceholderText("FILE:FACTORY of your scene")
+        self.module.setToolTip(
+            "The Python file and the function in it that makes the recorded scene; its "
+            "reference and its source's hash are compared with the recorded ones."
+        )
+        self.steps = QSpinBox()
+        self.steps.setRange(0, MOST_STEPS)
+        self.steps.setSpecialValueText("all")
+        self.steps.setToolTip("Control steps of each environment")
+        for combo in (self.env, self.start, self.engine):
+            combo.currentIndexChanged.connect(self._told)
+            combo.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            combo.setMinimumContentsLength(8)
+            combo.setSizeAdjustPolicy(
+                QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+            )
+        self.steps.valueChanged.connect(self._told)
+        self.module.textChanged.connect(self._told)
+        self.run, self.cancel = QPushButton("Run"), QPushButton("Cancel")
+        self.run.setObjectName("primary")
+        self.copy = QPushButton("Copy command")
+        self.copy.setToolTip("The same as an isoscope replay command line")
+        self.run.clicked.connect(self.run_asked)
+        self.cancel.clicked.connect(self.cancel_asked)
+        self.copy.clicked.connect(self.copy_asked)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setFixedHeight(4)
+        self.doing = QLabel()
+        self.doing.setObjectName("dim")
+
+    def _lay_out(self) -> None:
+        ways = QHBoxLayout()
+        ways.setSpacing(2)
+        for button in self.ways.values():
+            ways.addWidget(button)
+        ways.addStretch(1)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(6)
+        grid.setVerticalSpacing(4)
+        self._engine_label = QLabel("by the")
+        self._module_label = QLabel("made by")
+        named = (
+            (QLabel("compare"), self.env, 0, 0),
+            (QLabel("from"), self.start, 0, 2),
+            (self._engine_label, self.engine, 1, 0),
+            (QLabel("steps"), self.steps, 1, 2),
+            (self._module_label, self.module, 2, 0),
+        )
+        for label, part, line, column in named:
+            label.setObjectName("dim")
+            label.setBuddy(part)
+            part.setAccessibleName(label.text())
+            grid.addWidget(label, line, column)
+            span = 3 if part is self.module else 1
+            grid.addWidget(part, line, column + 1, 1, span)
+        grid.setColumnStretch(1, 3)
+        grid.setColumnStretch(3, 2)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(6)
+        for act in (self.run, self.cancel):
+            act.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            buttons.addWidget(act)
+        buttons.addWidget(self.doing, 1)
+        buttons.addWidget(self.copy)
+        column_box = QVBoxLayout(self)
+        column_box.setContentsMargins(10, 6, 10, 2)
+        column_box.setSpacing(5)
+        column_box.addLayout(ways)
+        column_box.addLayout(grid)
+        column_box.addLayout(buttons)
+        column_box.addWidget(self.bar)
+        self._show_module()
+
+    # -- what is asked -----------------------------------------------------------------
+
+    @property
+    def from_cursor(self) -> bool:
+        """Whether it begins at the cursor."""
+        return bool(self.start.currentData() == CURSOR)
+
+    @property
+    def way(self) -> Way:
+        """How it is stepped."""
+        return next(way for way, button in self.ways.items() if button.isChecked())
+
+    def request(self, cursor: int) -> Request:
+        """What is asked for, at this cursor."""
+        engine = cast("EngineName", self.engine.currentData())
+        return Request(
+            way=self.way,
+            env=self.env.currentData(),
+            start=cursor if self.from_cursor else None,
+            steps=self.steps.value() or None,
+            tolerances=dict(self._tolerances),
+            engine=engine,
+            module=self.module.text().strip() if engine != "builtin" else "",
+        )
+
+    def set_way(self, way: Way) -> None:
+        """Choose how it is stepped."""
+        self.ways[way].setChecked(True)
+        self._told()
+
+    def set_engine(self, engine: EngineName, module: str = "") -> None:
+        """Choose what steps it."""
+        self.engine.setCurrentIndex(self.engine.findData(engine))
+        self.module.setText(module)
+
+    def show_environments(self, envs: Sequence[int], chosen: int | None) -> None:
+        """Offer these environments."""
+        self._filling = True
+        self.env.clear()
+        self.env.addItem("all environments", None)
+        for env in envs:
+            self.env.addItem(f"env {env}", env)
+        at = self.env.findData(chosen) if chosen is not None else 0
+        self.env.setCurrentIndex(max(at, 0))
+        self._filling = False
+
+    @property
+    def tolerances(self) -> dict[str, float]:
+        """By field's name, in its unit."""
+        return dict(self._tolerances)
+
+    def set_tolerance(self, name: str, value: float | None) -> None:
+        """Take differences of a field up to a value for none; None takes that back."""
+        if value is None:
+            self._tolerances.pop(name, None)
+        else:
+            self._tolerances[name] = value
+        self._told()
+
+    def _told(self, *_: object) -> None:
+        self._show_module()
+        if not self._filling:
+            self.changed.emit()
+
+    def _show_module(self) -> None:
+        needed = self.engine.currentData() == "superdex"
+        for part in (self._module_label, self.module):
+            part.setVisible(needed)
+
+    # -- how far it is -----------------------------------------------------------------
+
+    def show_state(self, state: ReplayState, *, stale: bool) -> None:
+        """Show whether it runs; `stale` says that what is shown is of another form."""
+        running = bool(state.running)
+        for part in (*self.ways.values(), self.env, self.start, self.engine):
+            part.setEnabled(not running)
+        for part in (self.steps, self.module):
+            part.setEnabled(not running)
+        self.run.setVisible(not running)
+        self.cancel.setVisible(running)
+        self.cancel.setEnabled(not state.cancelling)
+        self.run.setText("Run" if state.shown is None or stale else "Run again")
+        self.bar.setVisible(running)
+        if running:
+            self.show_progress(state)
+        else:
+            self.doing.setText("what is shown is of another request" if stale else "")
+
+    def show_progress(self, state: ReplayState) -> None:
+        """Show how far it is."""
+        total = max(state.total, 0)
+        self.bar.setRange(0, total)  # 0 to 0 is busy
+        self.bar.setValue(min(state.done, total))
+        far = f": {state.done:,} of {total:,} native steps" if total else "…"
+        words = "Stopping" if state.cancelling else state.running
+        self.doing.setText(f"{words}{far}")
