@@ -17,6 +17,8 @@ import numpy as np
 
 from isoscope.core.recording.labelled.forms import read_definitions
 from isoscope.core.recording.labelled.tables import FIXED, Column, Schema
+from isoscope.core.tap.raw_natives import KIND as RAW
+from isoscope.core.tap.raw_natives import RawNatives
 from isoscope.core.tap.rowmap import RowMap
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _FIXED = {schema.name: schema for schema in FIXED}
 _OURS = ("end", "blobs")  # tables that each stream has for itself
 _ROWS = ("row", "first_row", "last_row")
 MAX_TABLES = 1 << 16
+FEW = 1024
 MAX_ROW_BYTES = 1 << 24
 _WRONG = (KeyError, TypeError, ValueError, OverflowError, AttributeError, IndexError)
 
@@ -44,6 +47,7 @@ class _Table:
     there: int
     over: str = ""  # of a frame
     elements: int = -1  # of a ragged field: the source's table of its entries
+    raw: RawNatives | None = None  # of raw native steps: what takes them apart
     length: int = 0
 
     @property
@@ -97,7 +101,7 @@ class Merger:
         for told in definitions:
             if told.get("define") in ("table", "text"):
                 self._define_first(told)
-        blocks = [self._unpacked(rows) for rows in packet.blocks]
+        blocks = self._expanded([self._unpacked(rows) for rows in packet.blocks])
         self._earlier_blobs, self._blobs = self._blobs, {}
         for number, content in packet.blobs:
             self._blobs[number] = self.target.intake.blob(bytes(content))
@@ -141,6 +145,48 @@ class Merger:
         table.length = max(table.length, rows.first + rows.count)
         return rows.table, rows.first + skip, values[skip:].copy()
 
+    def _expanded(
+        self, blocks: list[tuple[int, int, Array]]
+    ) -> list[tuple[int, int, Array]]:
+        """The blocks with raw native steps taken apart, in the steps' order."""
+        raws = [(self._tables[n].raw, rows) for n, _, rows in blocks]
+        if not any(raw is not None for raw, _ in raws):
+            return blocks
+        native = self._fixed["native"]
+        numbers, parts, found = [], [], []
+        framed: dict[int, list[Array]] = {}
+        for (number, first, rows), (raw, _) in zip(blocks, raws, strict=True):
+            if number == native:
+                numbers.append(np.arange(first, first + len(rows)))
+                parts.append(rows)
+            elif raw is None:
+                found.append((number, first, rows))
+            else:
+                steps = raw.expand(rows)
+                numbers.append(steps.numbers)
+                parts.append(steps.natives)
+                for frame, packed in steps.frames:
+                    framed.setdefault(frame, []).append(packed)
+        # A scene's state may have had several lengths, each in a table of its own, and
+        # several scenes may have been stepped in turn.
+        for frame, several in framed.items():
+            values = np.concatenate(several)
+            found.append((frame, 0, values[np.argsort(values["row"], kind="stable")]))
+        unsorted = np.concatenate(numbers)
+        order = np.argsort(unsorted, kind="stable")
+        at, steps_in_order = unsorted[order], np.concatenate(parts)[order]
+        if len(at) and (at[0] < 0 or not (np.diff(at) > 0).all()):
+            raise PacketError("native steps that have each other's numbers")
+        cuts = np.flatnonzero(np.diff(at) != 1) + 1
+        for numbers_of_run, run in zip(
+            np.split(at, cuts), np.split(steps_in_order, cuts), strict=True
+        ):
+            if len(run):
+                found.append((native, int(numbers_of_run[0]), run))
+        table = self._tables[native]
+        table.length = max(table.length, int(at[-1]) + 1 if len(at) else 0)
+        return found
+
     # -- definitions --
 
     def _define_first(self, told: dict[str, Any]) -> None:
@@ -162,6 +208,14 @@ class Merger:
                 raise PacketError(f"a table {fixed.name} of another form")
             self._tables[number] = _Table(fixed, intake.tables[fixed.name])
             self._fixed[fixed.name] = number
+            return
+        if RAW in told:
+            given = (int(n) for n in told[RAW]["frames"])
+            frames = {n: self._tables[n].schema for n in given}
+            if any(self._tables[n].over != "native" for n in frames):
+                raise PacketError("raw steps with a frame of something else")
+            raw = RawNatives(schema, frames)
+            self._tables[number] = _Table(schema, -1, raw=raw)
             return
         about: dict[str, Any] = {}
         over, elements = "", -1
@@ -307,10 +361,26 @@ def _kind(about: dict[str, Any]) -> str:
 
 def _looked_up(values: Array, find: Any) -> Array:
     """Each number by `find`; -1, and what isn't found, is -1."""
+    if not values.size:
+        return values.astype(np.int64)
+    low, high = int(values.min()), int(values.max())
+    if high - low < values.size + FEW:  # mostly: looked up in a table, not sorted
+        at = values.astype(np.int64) - low
+        there = np.zeros(high - low + 1, np.bool_)
+        there[at] = True
+        unique = np.flatnonzero(there)
+        table = np.empty(len(there), np.int64)
+        table[unique] = _each((unique + low).tolist(), find)
+        out: Array = table[at]
+        return out
     unique, inverse = np.unique(values, return_inverse=True)
-    found = [find(n) if n >= 0 else -1 for n in unique.tolist()]
-    out: Array = np.array([-1 if n is None else n for n in found], np.int64)[inverse]
+    out = _each(unique.tolist(), find)[inverse]
     return out.reshape(values.shape)
+
+
+def _each(numbers: list[int], find: Any) -> Array:
+    found = [find(n) if n >= 0 else -1 for n in numbers]
+    return np.array([-1 if n is None else n for n in found], np.int64)
 
 
 def _schema(told: dict[str, Any]) -> Schema:

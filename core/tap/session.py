@@ -178,6 +178,9 @@ class TapSession:
         self.guard = Guard(self)
         self.recorder = IntakeRecorder(Intake(backlog_bytes, _nothing))
         self.allowed: tuple[str, ...] = ()
+        self.snapshots_asked = 0  # by windows, or by the run itself
+        self._obeys: tuple[str, ...] = ()  # what the run itself takes
+        self._can_snapshot = False
         self.outlet: Outlet | None = None
         self.why_off = ""
         self.made: dict[int, weakref.ref[Any]] = {}  # by factories, to find twins
@@ -216,8 +219,26 @@ class TapSession:
 
     def allow(self, *what: str) -> None:
         """Say which commands this run obeys; others are refused for it."""
-        self.allowed = what
-        self.tell(allowed=list(what))
+        self._obeys = what
+        self._tell_allowed()
+
+    def takes_snapshots(self) -> None:
+        """Say that an environment is tapped whose state can be kept when asked.
+
+        ``"snapshot"`` is then obeyed by the tap itself, unless the run does.
+        """
+        if not self._can_snapshot:
+            self._can_snapshot = True
+            self._tell_allowed()
+
+    def ask_snapshots(self) -> None:
+        """Have every environment's state kept at the end of its next control step."""
+        self.snapshots_asked += 1
+
+    def _tell_allowed(self) -> None:
+        ours = ("snapshot",) if self._can_snapshot else ()
+        self.allowed = tuple(dict.fromkeys((*self._obeys, *ours)))
+        self.tell(allowed=list(self.allowed))
 
     def commands(self) -> list[Command]:
         """What windows have asked for since, oldest first; never waits."""
@@ -232,6 +253,9 @@ class TapSession:
         """Queue a command, or refuse it."""
         if not self.on or command.what not in self.allowed:
             command.refused(f"this run does not take the command {command.what!r}")
+        elif command.what == "snapshot" and "snapshot" not in self._obeys:
+            self.ask_snapshots()
+            command.done("taken as each environment's control step ends")
         elif len(self._commands) >= MAX_COMMANDS:
             command.refused("the run has not taken the last commands yet")
         else:
@@ -296,7 +320,7 @@ class TapSession:
         self.on = False
         _abandoned.append(self.outlet)
         self.outlet = None
-        self.allowed = ()
+        self.allowed = self._obeys = ()
         self._lock = threading.Lock()
         self._commands = deque()
         intake = self.recorder.intake

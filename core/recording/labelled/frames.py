@@ -88,6 +88,11 @@ class Frame:
         self._valid: Array | None = None
 
     @property
+    def table(self) -> int:
+        """The number of its table."""
+        return self._buffer.table
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Of its values."""
         kind: np.dtype[Any] = self._buffer.rows.dtype["values"].base

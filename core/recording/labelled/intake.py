@@ -89,6 +89,7 @@ class Intake:
         self.tables: dict[str, int] = {}
         for schema in FIXED:
             self.tables[schema.name] = self.add_table(schema)
+        self._native = self.buffers[self.tables["native"]]
 
     # -- definitions --
 
@@ -160,6 +161,41 @@ class Intake:
             packer = schema.packer
             packer.pack_into(buffer.raw, buffer.count * packer.size, *values)
             return self.filled(buffer)
+
+    def add_native(self, buffer: Buffer, values: Sequence[Any]) -> int:
+        """Append a native step to a raw table; returns its number among the native.
+
+        For intakes that are emptied by `take_news`, into a stream that is merged: there
+        these rows are taken apart. The native table only leaves their numbers out.
+
+        Parameters
+        ----------
+        buffer
+            Of a raw table; see `isoscope.core.tap.raw_natives`.
+        values
+            What the row holds after the number.
+
+        Returns
+        -------
+        int
+            -1 where it was refused.
+        """
+        with self.lock:
+            native = self._native
+            if not self.accepts:
+                return self.refuse("native")
+            if native.table in self._late:
+                self.catch_up(native.table)
+            row = native.first + native.count
+            packer = buffer.schema.packer
+            packer.pack_into(buffer.raw, buffer.count * packer.size, row, *values)
+            if native.count:
+                self._seal(native)
+            native.first = row + 1
+            buffer.count += 1
+            if buffer.count == buffer.capacity:
+                self._seal(buffer)
+            return row
 
     def add_record(self, name: str, values: list[Any]) -> int:
         """Append a row of a fixed table, its texts, JSON and bytes among the values."""
@@ -326,7 +362,7 @@ class Intake:
                     blocks.append(Block(block.table, block.schema, first, rows))
                 taken[block.table] = block.first + len(block.rows)
             for buffer in self.buffers:
-                first = taken[buffer.table]
+                first = max(taken[buffer.table], buffer.first)
                 if first < len(buffer):
                     rows = buffer.rows[first - buffer.first : buffer.count].copy()
                     blocks.append(Block(buffer.table, buffer.schema, first, rows))

@@ -72,6 +72,7 @@ class ResidentTap:
         self._begun = False
         self._resetting = False
         self._rounds = 0
+        self._asked = session.snapshots_asked
 
     # -- around the methods ------------------------------------------------------------
 
@@ -151,9 +152,12 @@ class ResidentTap:
         self._write(rows, which, groups, named)
         self._spans_end()
         self._rounds += 1
-        every = self.session.snapshots_every
+        every, asked = self.session.snapshots_every, self.session.snapshots_asked
         if every and self._rounds % every == 0:
             self._snapshot("every")
+        elif asked != self._asked and self._watch is not None:
+            self._watch.snapshot("asked", -1, None, -1, -1)
+        self._asked = asked
 
     def _was_reset(self, lanes: LaneGroup, worlds: Any) -> None:
         if lanes is not self._lanes or not self.session.on:
@@ -232,6 +236,7 @@ class ResidentTap:
         run.environment(self.first + self.count - 1, None)
         run.tell()
         self._watch = watch_of(session, env.lanes, self.seen)
+        session.takes_snapshots()
         self._watch.numbers[env.lanes] = range(self.first, self.first + self.count)
         self._on_step = session.guard(self._stepped)
         self._on_reset = session.guard(self._was_reset)

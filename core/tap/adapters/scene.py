@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
+import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from isoscope.core.envs.task import Task
     from isoscope.core.tap.session import TapSession
 
-# As `core.envs.vector` sets it for its workers; importing that takes Gymnasium.
-THREADS_VARIABLE = "OMP_NUM_THREADS"
 STATUSES = {0: "converged", 1: "stopped", 2: "diverged"}
 
 
@@ -47,6 +45,7 @@ class SceneTap(SingleTap):
     def __init__(self, env: Any, session: TapSession, index: int | None) -> None:
         super().__init__(env, session, index)
         self._watch: SceneWatch | None = None
+        self._asked = session.snapshots_asked
 
     def attach(self, env: Any) -> None:
         """Put the tap around the environment's methods."""
@@ -65,6 +64,7 @@ class SceneTap(SingleTap):
         self._watch.numbers[inner.lanes] = (self.number,)
         self._watch.wants(self.number, dict(inner.lease.wanted))
         watch_stages(self.session)
+        self.session.takes_snapshots()
         self._low = self._high = None  # how it clips is asked, not assumed
 
     def before(self, env: Any, control_step: int) -> None:
@@ -97,10 +97,14 @@ class SceneTap(SingleTap):
         watch, k = self._watch, self.control_step
         told = innermost(env).profiler.take()
         record_stages(self.session, told, self.number, transition)
-        every = self.session.snapshots_every
-        if watch is not None and every and k % every == 0:
-            lanes: LaneGroup = innermost(env).lanes
+        every, asked = self.session.snapshots_every, self.session.snapshots_asked
+        why = ""
+        if asked != self._asked:
+            self._asked, why = asked, "asked"
+        if every and k % every == 0:
             why = "reset" if k == 0 else "every"
+        if watch is not None and why:
+            lanes: LaneGroup = innermost(env).lanes
             watch.snapshot(why, self.number, lanes.own, k, self.episode)
 
     def failed(self, env: Any, error: BaseException) -> None:
@@ -178,9 +182,9 @@ def _settings(task: Task) -> dict[str, Any]:
 
 
 def library_threads() -> int | None:
-    """How many threads the engine's libraries take; None where nobody said it."""
-    said = os.environ.get(THREADS_VARIABLE, "")
-    return int(said) if said.isdecimal() and int(said) else None
+    """How many threads the simulator computes with; None where it isn't loaded."""
+    torch = sys.modules.get("torch")
+    return None if torch is None else int(torch.get_num_threads())
 
 
 _watches: weakref.WeakKeyDictionary[Any, SceneWatch] = weakref.WeakKeyDictionary()

@@ -96,6 +96,7 @@ class SceneWatch:
         self._tell_configuration({}, self._values, -1)
         guard = session.guard
         self._within_step = False
+        self._told_read = (-1, -1)
         self._off = self._scene.on_recorded(guard(self._recorded))
         self._off_begun = self._scene.on_pre_step(guard(self._begun))
         self._hooks = [
@@ -103,6 +104,7 @@ class SceneWatch:
             for name, around in (
                 ("set_state", self._set_state),
                 ("configure", self._configure),
+                ("read", self._was_read),
             )
         ]
         self._listener = guard(self._happened)
@@ -339,6 +341,33 @@ class SceneWatch:
                     self._digest = self._state_digest()
                 self._tell("set_state", within_step=self._within_step)
         return result
+
+    def _was_read(
+        self, scene: Scene, original: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Somebody looks at an environment's state: once after each native step.
+
+        Each time where the scene holds another's, which is not for the tap to judge.
+        """
+        reader = self._handle.reading
+        if reader is not None and len(reader.envs) == 1 and self.session.on:
+            with self.session.guard:
+                told = self._recorder.rows, reader.envs[0]
+                if told != self._told_read or self._handle.resident is not reader:
+                    self._told_read = told
+                    self._tell_read(reader, *args, **kwargs)
+        return original(*args, **kwargs)
+
+    def _tell_read(
+        self, reader: LaneGroup, row: int, field: str, *_: Any, **__: Any
+    ) -> None:
+        env = next(iter(self.numbers.get(reader, reader.envs)))
+        self._recorder.event(
+            r.SceneEvent(
+                *("read", self._recorder.rows, env, self.number, -1),
+                *(1, time.time_ns(), os.getpid(), _thread(), {"field": field}),
+            )
+        )
 
     def _configure(
         self, scene: Scene, original: Callable[..., Any], *args: Any, **kwargs: Any

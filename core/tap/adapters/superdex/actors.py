@@ -10,14 +10,13 @@ import numpy as np
 from isoscope.core.recording.labelled import records as r
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from isoscope.core.recording.labelled.frames import Frame
     from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
-    from isoscope.core.recording.tracks import Array
 
-    # Of one time: of rigid bodies, of joints, of deformable bodies.
-    Taken = tuple[list[Any], list[float], list[Any]]
+    Get = Callable[[], Any]
+    Body = tuple[Get, Get, Get, Get]
 
 RIGID, ARTICULATED = "RIGID", "ARTICULATED"
 XYZ = ("x", "y", "z")
@@ -50,8 +49,8 @@ class Readers:
     frame
         What it goes into; None where nothing moves.
     rigid
-        Of each rigid body, one after the other: what gives its frame, its centre of
-        mass, and both velocities.
+        Of each rigid body: what gives its frame, its centre of mass, and both
+        velocities.
     joints
         Of each articulation: what fills in an array, and that array.
     soft
@@ -59,49 +58,32 @@ class Readers:
     """
 
     frame: Frame | None = None
-    rigid: list[Callable[[], Any]] = field(default_factory=list)
+    rigid: list[Body] = field(default_factory=list)
     joints: list[tuple[Callable[[Any], None], Any]] = field(default_factory=list)
     soft: list[tuple[Callable[[], Any], Frame]] = field(default_factory=list)
 
-    def take(self) -> Taken:
-        """Read all of it; what is given stays as it is."""
-        # The engine gives copies of these; they are taken apart later.
-        rigid = [get() for get in self.rigid]
-        joints: list[float] = []
+    def take(self) -> list[Any]:
+        """Read all of it: plain numbers, then each deformable body's as bytes."""
+        flat: list[Any] = []
+        for root, mass, linear, angular in self.rigid:
+            body, centre = root(), mass()
+            flat += body.translation.tolist()
+            flat += body.rotation.tolist()
+            flat += centre.translation.tolist()
+            flat += centre.rotation.tolist()
+            flat += linear().tolist()
+            flat += angular().tolist()
         for fill, values in self.joints:
             fill(values)
-            joints += values.tolist()
-        soft = [np.array(get()) for get, _ in self.soft] if self.soft else []
-        return rigid, joints, soft
+            flat += values.tolist()
+        for get, frame in self.soft:
+            flat += np.asarray(get(), frame.dtype).reshape(-1).tolist()
+        return flat
 
-    def columns(self, taken: Sequence[Taken]) -> list[tuple[Frame, Array, Array]]:
-        """What was read at many times, as `IntakeRecorder.natives_packed` takes it."""
-        count = len(taken)
-        found: list[tuple[Frame, Array, Array]] = []
-        if self.frame is not None:
-            flat: list[float] = []
-            for rigid, joints, _ in taken:
-                for body, mass, linear, angular in batched4(rigid):
-                    flat += body.translation.tolist()
-                    flat += body.rotation.tolist()
-                    flat += mass.translation.tolist()
-                    flat += mass.rotation.tolist()
-                    flat += linear.tolist()
-                    flat += angular.tolist()
-                flat += joints
-            values = np.array(flat, self.frame.dtype).reshape(count, -1)
-            valid = np.ones((count, len(self.frame.fields)), np.bool_)
-            found.append((self.frame, values, valid))
-        for k, (_, frame) in enumerate(self.soft):
-            values = np.stack([soft[k].reshape(-1) for _, _, soft in taken])
-            found.append((frame, values, np.ones((count, 1), np.bool_)))
-        return found
-
-
-def batched4(values: list[Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Four after four."""
-    each = iter(values)
-    return zip(each, each, each, each, strict=True)
+    def frames(self) -> list[Frame]:
+        """What that goes into, in order."""
+        own = [] if self.frame is None else [self.frame]
+        return own + [frame for _, frame in self.soft]
 
 
 class Actors:
@@ -162,17 +144,19 @@ class Actors:
     def _readers(self) -> Readers:
         readers = Readers()
         fields: list[r.Field] = []
-        # Rigid bodies first, then articulations: in the order of `Readers.columns`.
+        # Rigid bodies first, then articulations: in the order of `Readers.take`.
         moving = [known for known in self.known.values() if not known.static]
         forced = []
         for known in moving:
             if known.kind == RIGID:
                 actor = known.actor
-                readers.rigid += (
-                    actor.get_root_transform,
-                    actor.get_center_of_mass_transform,
-                    actor.get_linear_velocity,
-                    actor.get_angular_velocity,
+                readers.rigid.append(
+                    (
+                        actor.get_root_transform,
+                        actor.get_center_of_mass_transform,
+                        actor.get_linear_velocity,
+                        actor.get_angular_velocity,
+                    )
                 )
                 fields += _rigid_fields(known.number)
                 if not _is_link(actor):

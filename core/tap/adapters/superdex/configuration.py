@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from isoscope.core.recording.labelled.records import DIGEST_BYTES
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from isoscope.core.tap.adapters.superdex.actors import Known
 
 MOST_DEPTH = 4
+_named: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictionary()
 # Of actors, by what is told of each: its getter and what to call it.
 ACTOR_VALUES = (
     ("get_density", "density"),
@@ -127,12 +129,21 @@ def _spread(value: Any, key: str, found: dict[str, Any], depth: int) -> None:
         for k in range(len(value)):
             _spread(value[k], f"{key}/{k}", found, depth + 1)
         return
-    for name in dir(value):
-        if name.startswith("_"):
-            continue
+    for name in _names(value):
         inner = getattr(value, name, None)
         if inner is not None and not callable(inner):
             _spread(inner, f"{key}/{name}", found, depth + 1)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """What of a value may be told, by its type: to ask each time takes too long."""
+    kind = type(value)
+    names = _named.get(kind)
+    if names is None:
+        every = [name for name in dir(value) if not name.startswith("_")]
+        told = (n for n in every if not callable(getattr(kind, n, None)))
+        names = _named[kind] = tuple(told)
+    return names
 
 
 def _plain(value: Any) -> Any:

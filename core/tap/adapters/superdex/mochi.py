@@ -59,6 +59,7 @@ class MochiTap(SingleTap):
         self._keys: tuple[str, ...] = ()
         self._skip: frozenset[str] = frozenset()
         self._clips = True
+        self._asked = session.snapshots_asked
 
     # -- identity ----------------------------------------------------------------------
 
@@ -89,6 +90,7 @@ class MochiTap(SingleTap):
         watch = self._watch
         if watch is None or watch.scene is not inner._scene:
             watch = self._watch = self._watch_of(inner._scene)
+            self.session.takes_snapshots()
         if control_step == 0:
             # Its scene may be made in the reset.
             engine.newcomers[threading.get_ident()] = self._meet
@@ -107,14 +109,17 @@ class MochiTap(SingleTap):
         watch, k = self._watch, self.control_step
         if k == 0:
             engine.newcomers.pop(threading.get_ident(), None)
-        every = self.session.snapshots_every
+        every, asked = self.session.snapshots_every, self.session.snapshots_asked
         if watch is not None and watch.last_row >= 0:
             due = "reset" if k == 0 else ""
+            wanted = bool(every) or asked != self._asked
+            if asked != self._asked:
+                self._asked, due = asked, due or "asked"
             if k and every and k % every == 0:
                 due = "every"
             if watch.bad:
                 due = "diverged"
-            if due and (every or watch.bad) and watch.last_row == self.last_row:
+            if due and (wanted or watch.bad) and watch.last_row == self.last_row:
                 handle = self._inner._state_snapshot
                 watch.snapshot(due, -1 if handle is None else handle.value)
                 if k:

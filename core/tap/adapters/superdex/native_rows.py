@@ -1,8 +1,4 @@
-"""Packs the native steps of one scene, many at once, from what was read of each.
-
-A scene's own thread only reads and keeps; digests and numbers are made here, mostly in
-the thread that takes the rows on, where the same work on many rows is far cheaper.
-"""
+"""Keeps the native steps of one scene as raw rows, and whose state each began from."""
 
 from __future__ import annotations
 
@@ -11,15 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from isoscope.core.recording.labelled import tables as t
 from isoscope.core.recording.labelled.records import DIGEST_BYTES
+from isoscope.core.tap.raw_natives import add_raw_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
-    from isoscope.core.recording.tracks import Array
+    from isoscope.core.recording.labelled.buffers import Buffer
+    from isoscope.core.recording.labelled.intake import Intake
     from isoscope.core.tap.adapters.superdex.actors import Readers
+
+MOST_LENGTHS = 8  # of states; beyond them rows have digests instead of states
+_NONE = bytes(DIGEST_BYTES)
 
 
 class Settings(NamedTuple):
@@ -29,109 +26,102 @@ class Settings(NamedTuple):
     digest: bytes = b""
 
 
-class Step(NamedTuple):
-    """What is read of one native step, or of many: then a list a field.
-
-    The states before and after are bytes. The scene's thread makes plain tuples, which
-    takes a fraction of the time.
-
-    Attributes
-    ----------
-    stats
-        The engine's, a copy.
-    values
-        What `Readers.take` gave.
-    """
-
-    env: int
-    episode: int
-    control_step: int
-    substep: int
-    kind: int
-    restored_from: int
-    h_s: float
-    scene_time_s: float
-    wall_ns: int
-    thread: int
-    before: bytes
-    after: bytes
-    settings: Settings
-    stats: Any
-    values: Any
-
-
-_PLAIN = Step._fields[:10]
-
-
 class NativeRows:
-    """Packs what some readers have read.
+    """Keeps the native steps of one scene, as long as the scene has the same actors.
 
     Parameters
     ----------
-    recorder
-        Where the rows go.
-    scene, process
-        Their numbers.
+    intake
+        Of a session: where they go.
     readers
-        What made the values.
-    statuses
-        By the engine's status its number.
+        What reads the actors.
+
+    Attributes
+    ----------
+    state
+        The scene's, as it was last taken; empty before.
     """
 
-    def __init__(
+    def __init__(self, intake: Intake, readers: Readers, state: bytes) -> None:
+        self.state = state
+        self._row = -1  # after which the scene was in this state, if it is known
+        self._intake = intake
+        self._add = intake.add_native
+        self._frames = readers.frames()
+        self._tables: dict[int, Buffer] = {}
+        self._table: Buffer | None = None
+        self._length = -1
+        self._holds = False  # whether the table holds states
+        # By environment the state that it left, and after which row.
+        self._left: dict[int, tuple[bytes, int]] = {}
+
+    def add(
         self,
-        recorder: IntakeRecorder,
-        scene: int,
-        process: int,
-        readers: Readers,
-        statuses: dict[Any, int],
-    ) -> None:
-        self._recorder = recorder
-        self._scene = scene
-        self._process = process
-        self._readers = readers
-        self._statuses = statuses
-        self._last = b"", b""  # state and digest after the last step
+        place: tuple[Any, ...],
+        told: tuple[Any, ...],
+        settings: Settings,
+        restored_from: int,
+        values: list[Any],
+        state: bytes,
+    ) -> int:
+        """Keep a step; returns its number, -1 where it was refused.
 
-    def pack(self, raws: list[tuple[Any, ...]]) -> None:
-        """Append steps, each the fields of `Step`: for `Intake.later`."""
-        columns: Any = Step._make(zip(*raws, strict=True))
-        rows = np.zeros(len(raws), t.NATIVE.dtype)
-        for name in _PLAIN:
-            rows[name] = getattr(columns, name)
-        rows["scene"], rows["process"] = self._scene, self._process
-        settings = columns.settings
-        rows["gravity"] = [one.gravity for one in settings]
-        rows["configuration_digest"] = _digests([one.digest for one in settings])
-        before, after = self._hashed(columns.before, columns.after)
-        rows["digest_before"], rows["digest_after"] = before, after
-        stats, statuses = columns.stats, self._statuses
-        rows["solver_status"] = [statuses[s.convergence_status] for s in stats]
-        rows["solver_iterations"] = [s.max_non_linear_iters for s in stats]
-        rows["solver_residual"] = [s.residual_norm for s in stats]
-        frames = self._readers.columns(columns.values)
-        self._recorder.natives_packed(rows, frames)
+        Parameters
+        ----------
+        place, told
+            Columns of ``native`` up to gravity, and from the solver's status to its
+            residual.
+        values
+            What `Readers.take` gave.
+        state
+            After the step.
+        """
+        length = len(state)
+        if length != self._length:
+            self._table_for(length)
+        before, holds = self._row, self._holds
+        begun = _NONE if before >= 0 else state_digest(self.state)
+        ended = _NONE if holds else state_digest(state)
+        digests = begun, ended, settings.digest
+        packed = before, *place, *settings.gravity, *told, *digests, restored_from, 0.0
+        assert self._table is not None
+        if holds:
+            row = self._add(self._table, (*packed, *values, state))
+        else:
+            row = self._add(self._table, (*packed, *values))
+        self.state, self._row = state, -1
+        if holds and row >= 0:
+            self._row = row
+            self._left[place[0]] = state, row
+        return row
 
-    def _hashed(
-        self, before: Sequence[bytes], after: Sequence[bytes]
-    ) -> tuple[Array, Array]:
-        """Digests of the states before and after, uint8 [n, DIGEST_BYTES] each."""
-        ends = [state_digest(state) for state in after]
-        begins = []
-        last, digest = self._last
-        for state, end_state, end in zip(before, after, ends, strict=True):
-            # Unless something came in between, a restore, say: then it is another one.
-            begins.append(digest if state is last else state_digest(state))
-            last, digest = end_state, end
-        self._last = last, digest
-        return _digests(begins), _digests(ends)
+    def restored(self, state: bytes, env: int) -> None:
+        """Take note of the state that the scene is in now.
+
+        Parameters
+        ----------
+        env
+            Whose it may be.
+        """
+        left, row = self._left.get(env, (b"", -1))
+        if state == left:
+            self.state, self._row = left, row
+        elif state != self.state:
+            self.state, self._row = state, -1
+
+    def _table_for(self, length: int) -> None:
+        """Rows of another form: what was told in the old one can't be named there."""
+        many = length not in self._tables and len(self._tables) >= MOST_LENGTHS
+        held = 0 if many else length
+        table = self._tables.get(held)
+        if table is None:
+            table = add_raw_table(self._intake, self._frames, held)
+            self._tables[held] = table
+        self._table, self._length, self._holds = table, length, held > 0
+        self._row = -1
+        self._left.clear()
 
 
 def state_digest(state: bytes) -> bytes:
     """BLAKE2b of a captured state, `DIGEST_BYTES` long."""
     return blake2b(state, digest_size=DIGEST_BYTES).digest()
-
-
-def _digests(values: list[bytes]) -> Array:
-    flat = b"".join([value.ljust(DIGEST_BYTES, b"\0") for value in values])
-    return np.frombuffer(flat, np.uint8).reshape(-1, DIGEST_BYTES)

@@ -1,7 +1,7 @@
 """Watches one native scene: makes a row of every native step, whoever takes it.
 
 Runs inside every native step of the user's program, so it only reads and keeps: what
-can wait is left to `NativeRows`.
+can wait is done where the rows are taken apart (`isoscope.core.tap.raw_natives`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from isoscope.core.errors import one_line
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.model import StepKind
-from isoscope.core.tap.adapters.superdex.actors import Actors
+from isoscope.core.tap.adapters.superdex.actors import Actors, Readers
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
 from isoscope.core.tap.adapters.superdex.native_rows import (
     NativeRows,
@@ -25,7 +25,6 @@ from isoscope.core.tap.adapters.superdex.native_rows import (
 if TYPE_CHECKING:
     from isoscope.core.tap.session import TapSession
 
-STEP_BYTES, PART_BYTES = 1000, 100
 # As plain numbers: an enumeration's members take longer to pack.
 SUBSTEP, RESET, FREE, ZERO = (
     *(int(StepKind.SUBSTEP), int(StepKind.RESET)),
@@ -91,12 +90,9 @@ class SceneWatch:
         self.owner: Owner | None = None
         self.bad = False
         self.last_row = -1
-        self._state = b""
         self._restored_from = -1
         self._settings = Settings()
         self._recorder = session.recorder
-        intake = session.recorder.intake
-        self._later, self._table = intake.later, intake.tables["native"]
         self._engine = engine
         self._actors = Actors(session.recorder, scene, number, physics)
         self._configuration = Configuration(scene, physics)
@@ -113,6 +109,9 @@ class SceneWatch:
         self._time = scene.get_total_simulation_time
         self._statuses = {s: int(s.value) for s in physics.ConvergenceStatus}
         self._diverged = physics.ConvergenceStatus.DIVERGED
+        self._status: Any = None
+        self._status_number = -1
+        self._rows = NativeRows(session.recorder.intake, Readers(), b"")
         self._look()
 
     def listen(self) -> None:
@@ -141,12 +140,14 @@ class SceneWatch:
             self.session.guard.failed(error)
 
     def _record(self, h_s: float) -> None:
-        before, captured, readers = self._state, self._bytes, self._readers
+        captured = self._bytes
         captured.clear()
         self._capture(self.scene, captured)
-        self._state = after = bytes(captured)
         stats = self._stats()
-        self.bad = stats.convergence_status == self._diverged
+        status = stats.convergence_status
+        if status is not self._status:
+            self._status, self._status_number = status, self._statuses[status]
+            self.bad = status == self._diverged
         owner = self.owner
         if owner is None:
             place: tuple[int, ...] = _NOBODY
@@ -157,12 +158,16 @@ class SceneWatch:
             owner.substep += 1
         if h_s == 0:
             place = *place[:4], ZERO
-        told = (  # the fields of `Step`
-            *(*place, self._restored_from, h_s, self._time(), time_ns(), get_ident()),
-            *(before, after, self._settings, stats, readers.take()),
+        restored_from, self._restored_from = self._restored_from, -1
+        where = self.number, h_s, self._time(), time_ns(), self._pid, get_ident()
+        row = self._rows.add(
+            (*place, *where),
+            (self._status_number, stats.max_non_linear_iters, stats.residual_norm),
+            self._settings,
+            restored_from,
+            self._readers.take(),
+            bytes(captured),
         )
-        self._restored_from = -1
-        row = self._later(self._table, self._pack, told, self._size + len(after))
         if row < 0:
             return
         self.last_row = row
@@ -226,7 +231,7 @@ class SceneWatch:
             Value of the handle that stands for the same state, if one does.
         """
         owner = self.owner
-        data = self._state
+        data = self._rows.state
         if not data:
             return -1
         number = self._recorder.snapshot(
@@ -275,15 +280,12 @@ class SceneWatch:
         self._dirty = False
         if self._new_topology:
             self._new_topology = False
-            self._readers = readers = self._actors.refresh()
-            about = self._recorder, self.number, self._pid, readers, self._statuses
-            self._pack = NativeRows(*about).pack
-            # Of a step that waits to be packed, besides its state: an estimate.
-            parts = len(readers.rigid) + len(readers.joints)
-            self._size = STEP_BYTES + PART_BYTES * parts
+            self._readers = self._actors.refresh()
+            intake, state = self._recorder.intake, self._rows.state
+            self._rows = NativeRows(intake, self._readers, state)
             names = [(a.actor.get_name(), a.kind) for a in self._actors.known.values()]
             self._header = {"topology": digest({"actors": names}).hex()}
-        if not self._state:
+        if not self._rows.state:
             self._take()
         values = self._configuration.read(self._actors.known.values())
         if values == self._values:
@@ -318,7 +320,7 @@ class SceneWatch:
         """Take the state as bytes."""
         self._bytes.clear()
         self._capture(self.scene, self._bytes)
-        self._state = bytes(self._bytes)
+        self._rows.restored(bytes(self._bytes), self._env)
 
     def tell(self, kind: str) -> None:
         """Tell an event of the scene."""
