@@ -18,9 +18,10 @@ from isoscope.app.commands.options import AsJson
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
+    from isoscope.core.recording.labelled.records import Identity
     from isoscope.core.replay.replay_forms import Mode, Replay
 
-FINDINGS = 1
+FINDINGS, ENDED_EARLY = 1, 2
 File = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="A labelled recording.", show_default=False),
@@ -71,6 +72,25 @@ Twice = Annotated[
         help="Restore each environment's snapshot twice, with other steps between.",
     ),
 ]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="builtin|superdex",
+        help="What steps it. By default what recorded it.",
+        show_default=False,
+    ),
+]
+Module = Annotated[
+    str | None,
+    typer.Option(
+        "--module",
+        metavar="FILE:FACTORY",
+        help="What makes one environment of SuperDex Lab, or a scene. By default what "
+        "the recording says, if that file is unchanged.",
+        show_default=False,
+    ),
+]
 Tolerance = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,16 +112,19 @@ def replay(
     alone: Alone = False,
     twice: Twice = False,
     tolerance: Tolerance = None,
+    engine: EngineName = None,
+    module: Module = None,
     as_json: AsJson = False,
 ) -> int:
     """Step a recording again, and say where it departs.
 
     The scene is made anew, a recorded snapshot restored, and the recorded control
-    inputs applied, native step by native step, by the built-in simulator. Exit
-    status 1 if a state differs.
+    inputs applied, native step by native step, by the built-in simulator or by
+    SuperDex in a process of its own. Exit status 1 if a state differs, 2 if it could
+    not be stepped to its end.
     """
     from isoscope.app.examining import examine
-    from isoscope.app.replaying import make_builtin
+    from isoscope.app.replay_engines import EngineOptions, engine_maker
     from isoscope.core.errors import UsageError
     from isoscope.core.replay.again import ReplayOptions
     from isoscope.core.replay.again import replay as step_again
@@ -115,8 +138,9 @@ def replay(
     examined = examine(file)
     start = None if from_position is None else row_of(examined, from_position)
     options = ReplayOptions(start, env, steps, mode, twice, allowed)
+    make = engine_maker(identity_of(examined), EngineOptions(engine, module))
     with console.progress(f"stepping {file.name} again") as report:
-        found = step_again(examined, make_builtin, options, report)
+        found = step_again(examined, make, options, report)
     if as_json:
         console.emit_json(found)
     else:
@@ -124,7 +148,19 @@ def replay(
     differs = found.first_divergence is not None
     bits = found.judged_by == "bits" and found.claims.bit_for_bit.answer == "no"
     unequal = any(not one.equal for one in found.twice)
-    return FINDINGS if differs or bits or unequal else 0
+    if found.stopped:
+        console.tell(f"stepping {file} again ended early: {found.stopped}")
+    if differs or bits or unequal:
+        return FINDINGS
+    return ENDED_EARLY if found.stopped else 0
+
+
+def identity_of(examined: "Examined") -> "Identity":
+    """What ran; of a bare recording nothing is known."""
+    from isoscope.core.recording.labelled.records import Identity
+
+    labelled = examined.recording.labelled
+    return Identity() if labelled is None else labelled.identity
 
 
 def _tolerances(given: list[str]) -> dict[str, float]:
