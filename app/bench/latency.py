@@ -1,4 +1,4 @@
-"""How late the GUI thread comes to what is posted to it, the painting of GL apart."""
+"""How late the GUI thread comes to what is posted to it, the painting by GL apart."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from vispy import gloo
 
 from isoscope.widgets.scene.view import SceneView
@@ -64,13 +65,24 @@ class Latency(QObject):
 
 
 class Painting:
-    """Notes when the scene is painted by GL; made before the window is.
+    """Notes when GL paints: the scene, and the window that the scene is in.
 
-    What the driver puts off is waited for, so that it counts as painting, too.
+    Made before the window is. What the driver puts off is waited for, so that it counts
+    as painting, too. A window with a scene in it is put together and shown by GL, and
+    that is waited for by Qt: it is noted of the scenes that `watch` was told of.
+
+    Attributes
+    ----------
+    spent
+        [n] of (begin, end) of the scene alone, [s].
+    composed
+        [n] of (begin, end) of putting the window together, [s].
     """
 
     def __init__(self) -> None:
         self.spent: list[tuple[float, float]] = []
+        self.composed: list[tuple[float, float]] = []
+        self._composing = 0.0
         self._kind = SceneView
         self._original = getattr(SceneView, DRAW)
         spent, original = self.spent, self._original
@@ -82,6 +94,26 @@ class Painting:
             spent.append((begun, time.perf_counter()))
 
         setattr(self._kind, DRAW, draw)
+
+    def watch(self, view: SceneView) -> None:
+        """Note when the window of this scene is put together."""
+        widget = view.canvas_widget
+        if isinstance(widget, QOpenGLWidget):
+            widget.aboutToCompose.connect(self._begin)
+            widget.frameSwapped.connect(self._end)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.spent.clear()
+        self.composed.clear()
+
+    def _begin(self) -> None:
+        self._composing = time.perf_counter()
+
+    def _end(self) -> None:
+        if self._composing:
+            self.composed.append((self._composing, time.perf_counter()))
+        self._composing = 0.0
 
     def remove(self) -> None:
         """Note nothing more."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.session import Session
 
 GROWTH_MS = 250
+FOLLOW_MS = 100  # while a run is followed, places are written anew so often at most
 
 
 class SourcesPanel(Panel):
@@ -64,6 +65,7 @@ class SourcesPanel(Panel):
         self._pages.addWidget(self._make_empty())
         self._pages.addWidget(self.tree)
         self._growth = InTurn(self, self._fill_all)
+        self._move = InTurn(self, self.tree.catch_up, FOLLOW_MS)
         self._checks = QTimer(self)  # many actors may be hidden at once
         self._checks.setSingleShot(True)
         self._checks.timeout.connect(self._update_checks)
@@ -95,7 +97,8 @@ class SourcesPanel(Panel):
 
     def settled(self) -> bool:
         """Whether the tree shows what there is."""
-        return not self._growth.isActive() and not self._checks.isActive()
+        waiting = (self._growth, self._checks, self._move)
+        return not any(one.isActive() for one in waiting)
 
     # -- documents -----------------------------------------------------------------
 
@@ -157,14 +160,13 @@ class SourcesPanel(Panel):
             if item is not None:
                 self._fill(document, item)
         self._selection_changed()
-        self.tree.viewport().update()
+        self.tree.catch_up()
 
     def _phase_changed(self, document: Document) -> None:
         self._show_cancel(document)
         self._fill_all()
 
     def _progressed(self, _done: int, _total: int) -> None:
-        self.tree.viewport().update()
         if not self._growth.isActive():
             self._growth.start(GROWTH_MS)
 
@@ -251,7 +253,11 @@ class SourcesPanel(Panel):
     def _clock_changed(self, new: ClockState, old: ClockState) -> None:
         document = self.session.active
         if new.row != old.row and document is not None:
-            self.tree.move_cursor(document, new.row)
+            self.tree.rows.cursor = new.row
+            if not (new.follow and document.phase is Phase.LIVE):
+                self.tree.catch_up()
+            elif not self._move.isActive():
+                self._move.start()
 
     def _focus_changed(self) -> None:
         """Choose the row of the environment that is looked at."""
@@ -365,6 +371,7 @@ class SourcesPanel(Panel):
     def release(self) -> None:
         """Stop the timers too."""
         self._growth.stop()
+        self._move.stop()
         self._checks.stop()
         super().release()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import qtawesome
 from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt
@@ -144,11 +145,17 @@ class RowPainter(QStyledItemDelegate):
         self._icons: dict[tuple[str, str], QIcon] = {}
         self.active: Document | None = None
         self.cursor = 0  # of the active document
+        # What was painted last of a document, and of its environments' places.
+        self.said: WeakKeyDictionary[Document, dict[int | None, str]] = (
+            WeakKeyDictionary()
+        )
+        self._checks: dict[int, QRect] = {}  # places in a row, by its height
         self.set_look(DARK, parent.font())
 
     def set_look(self, t: Tokens, base: QFont) -> None:
         """Take colours and fonts."""
         self._t = t
+        self._checks = {}
         self._plain, self._bold = QFont(base), scaled(base, 1.0, bold=True)
         self._small = scaled(base, 0.88)
         self._selected = blend(t.panel, t.accent, 0.22)
@@ -196,12 +203,18 @@ class RowPainter(QStyledItemDelegate):
         index: AnyIndex,
     ) -> int:
         """A check box where the style says that it is clicked; returns its right."""
-        asked = QStyleOptionViewItem(option)
-        self.initStyleOption(asked, index)
-        widget: QWidget = asked.widget
-        place = widget.style().subElementRect(
-            QStyle.SubElement.SE_ItemViewItemCheckIndicator, asked, widget
-        )
+        row_box: QRect = option.rect
+        known = self._checks.get(row_box.height())
+        if known is None:
+            asked = QStyleOptionViewItem(option)
+            self.initStyleOption(asked, index)
+            widget: QWidget = asked.widget
+            known = widget.style().subElementRect(
+                QStyle.SubElement.SE_ItemViewItemCheckIndicator, asked, widget
+            )
+            known = known.translated(-row_box.topLeft())
+            self._checks[row_box.height()] = known
+        place = known.translated(row_box.topLeft())
         centre, t = place.center(), self._t
         box = QRect(0, 0, CHECK_PX, CHECK_PX)
         box.moveCenter(centre)
@@ -237,6 +250,7 @@ class RowPainter(QStyledItemDelegate):
         if row.env is not None:
             at = self.cursor if document is self.active else document.cursor
             says = env_text(document, row.env, at)
+            self.said.setdefault(document, {})[row.env] = says
             left = self._chip(painter, box, left, t.environment(row.env))
         if row.icon:
             tint = {"error": t.error, "warning": t.warning}.get(row.icon, t.dim)
@@ -310,7 +324,9 @@ class RowPainter(QStyledItemDelegate):
         )
         below = QRect(left, top + self._line + 1, width, self._small_line)
         colour = t.error if failed else t.dim
-        used = self._draw(painter, below, state_text(document), self._small, colour)
+        said = state_text(document)
+        self.said.setdefault(document, {})[None] = said
+        used = self._draw(painter, below, said, self._small, colour)
         share = progress_of(document)
         if share is not None:
             bar = QRect(left + used + 8, below.center().y() - 1, width - used - 8, 4)
@@ -381,21 +397,30 @@ class SourcesTree(QTreeView):
         document: Any = _first(index).data(DOCUMENT)
         return None if row is None or document is None else (row, document)
 
-    def move_cursor(self, document: Document, row: int) -> None:
-        """Paint the rows in sight whose environment has another place by now."""
-        before, self.rows.cursor = self.rows.cursor, row
+    def catch_up(self) -> None:
+        """Paint the rows in sight that say something else by now."""
         index = self.indexAt(self.viewport().rect().topLeft())
         while index.isValid():
             box = self.visualRect(index)
             if box.top() > self.viewport().height():
                 return
-            found: Any = index.data(ROW)
-            env = None if found is None else found.env
-            if env is not None and index.data(DOCUMENT) is document:
-                old = env_text(document, env, before)
-                if env_text(document, env, row) != old:
+            row: Row | None = index.data(ROW)
+            document: Document | None = index.data(DOCUMENT)
+            if row is not None and document is not None:
+                of_document = row.kind is Kind.DOCUMENT
+                if of_document:
+                    now = state_text(document)
+                    busy = progress_of(document) is not None
+                elif row.env is not None:
+                    now, busy = env_text(document, row.env, self._at(document)), False
+                if (of_document or row.env is not None) and (
+                    busy or self.rows.said.get(document, {}).get(row.env) != now
+                ):
                     self.viewport().update(box)
             index = self.indexBelow(index)
+
+    def _at(self, document: Document) -> int:
+        return self.rows.cursor if document is self.rows.active else document.cursor
 
     def drawBranches(self, painter: QPainter, rect: QRect, index: AnyIndex) -> None:  # noqa: N802
         """Continue the row's background below the arrow."""
