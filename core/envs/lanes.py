@@ -349,6 +349,14 @@ class LaneGroup:
         if before is not None:
             self.handle.release(before)
 
+    def read(self, actor: int, field: str) -> np.ndarray[Any, Any]:
+        """Read a field of the own state by the stage for it, so that it is known."""
+        self.handle.reading = self
+        try:
+            return self.stages.read(self, actor, field)
+        finally:
+            self.handle.reading = None
+
     def read_own(self, actor: int, field: str) -> np.ndarray[Any, Any]:
         """Read a field of one's own state, whoever is in the scene now.
 
@@ -374,7 +382,8 @@ class LaneGroup:
             self.restore_own()
             return scene.read(actor, field)
         finally:
-            handle.restore(theirs, release_immediately=True)
+            whose = -1 if other is None else other.envs[0]
+            handle.restore(theirs, env=whose, release_immediately=True)
             handle.resident = other
             if other is not None:
                 other.draws.reapply(False)

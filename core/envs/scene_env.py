@@ -206,7 +206,7 @@ class SceneEnv(gym.Env[Observation, Observation]):
             If that is nowhere.
         """
         self._refuse_closed("reading")
-        return np.array(self.lanes.stages.read(self.lanes, row, field)[0])
+        return np.array(self.lanes.read(row, field)[0])
 
     def capture(self) -> LanesState:
         """Everything that makes it go on as it would have, as plain data."""

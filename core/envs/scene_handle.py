@@ -61,6 +61,7 @@ class SceneHandle:
         self.thread: threading.Thread | None = None
         self.resident: LaneGroup | None = None
         self.stepping: LaneGroup | None = None
+        self.reading: LaneGroup | None = None
         self.users = 0
         self.closed = False
         self.cleanups: list[tuple[str, Callable[[], None]]] = []

@@ -97,7 +97,7 @@ def same_frames(window: LabelledContext, joined: Joined) -> Iterator[Same]:
                 int(env[mine[i]]),
                 int(env[mine[j]]),
                 _own_row(joined, int(env[mine[i]]), int(row[mine[i]])),
-                int(row[mine[j]]),
+                _own_row(joined, int(env[mine[j]]), int(row[mine[j]])),
                 None,
                 None,
                 None,

@@ -58,6 +58,20 @@ def seeded(window: LabelledContext) -> list[Seeded]:
     return [*told, *found]
 
 
+def seeds_by_env(window: LabelledContext) -> dict[int, list[tuple[int, Any]]]:
+    """By environment, the episode and seed of each seed that it was given."""
+    found: dict[int, list[tuple[int, Any]]] = {}
+    for one in seeded(window):
+        found.setdefault(one.env, []).append((one.episode, one.seed))
+    return found
+
+
+def seed_at(given: list[tuple[int, Any]], episode: int) -> Any:
+    """The last of an environment's seeds up to an episode; None before the first."""
+    known = [seed for begun, seed in given if begun <= episode]
+    return known[-1] if known else None
+
+
 def alike(window: LabelledContext) -> list[tuple[Seeded, Seeded]]:
     """Resets after which a generator stands where it stood after an earlier reset.
 
@@ -66,6 +80,9 @@ def alike(window: LabelledContext) -> list[tuple[Seeded, Seeded]]:
     """
     table = window.transitions
     at = np.flatnonzero((table.valid == 0) & (table.rng != 0))
+    stepped = table.first_row[at] >= 0
+    if stepped.any():
+        at = at[stepped]  # the others were told, and nothing was done
     order = at[np.argsort(table.rng[at], kind="stable")]
     key = table.rng[order]
     before = table.previous()

@@ -32,7 +32,6 @@ class DuplicateSeeds(EnvFault):
     NAME = "duplicate-seeds"
     ABOUT = "a reset gets the seed of the environment before (of the next, for env 0)"
     FINDS = ("duplicate-seeds",)
-    MAY_FIND = ("identical-start", "same-seed-every-reset")
     SCENES: ClassVar[tuple[SceneKind, ...]] = ONE_WORLD
     WHEN = RESET
     NEEDS = OTHERS
@@ -174,15 +173,14 @@ class SharedTaskState(StageFault):
     NAME = "shared-task-state"
     ABOUT = "an environment's count of control steps jumps to its neighbour's, plus one"
     FINDS = ("shared-task-state",)
-    MAY_FIND = ("clock-mismatch", "incomplete-recording")
     NEEDS = OTHERS
 
     def result(self, lanes: LaneGroup, step: Any) -> Any:
         """Take the other's count over for what follows."""
         mask = self.here(lanes)
         step = self.inner.result(lanes, step)
-        if mask is None:
-            return step
+        if mask is None or self._ends(lanes, step):
+            return step  # it would show in nothing
         if len(lanes.envs) > 1:
             lane = self.lane(lanes)
             theirs = lanes.count[lane - 1 : lane or None]
@@ -194,8 +192,17 @@ class SharedTaskState(StageFault):
         lanes.count = lanes.xp.where(mask, theirs + 1, lanes.count)
         lanes.view.count = lanes.count
         # it shows in what follows
-        self.note(control_step=self.place.control_step + 1)
+        lane = self.lane(lanes)
+        now = int(lanes.scene.to_host(lanes.count[lane : lane + 1], "fault")[0])
+        if now != self.place.control_step:
+            self.note(control_step=now + 1)
         return step
+
+    def _ends(self, lanes: LaneGroup, step: Any) -> bool:
+        """Whether the episode of the place ends with this step."""
+        ended = lanes.xp.logical_or(step.terminated, step.truncated)
+        lane = self.lane(lanes)
+        return bool(lanes.scene.to_host(ended[lane : lane + 1], "fault")[0])
 
 
 FAULTS: tuple[type[Fault], ...] = (

@@ -53,12 +53,6 @@ class StepAfterDone(EnvFault):
     NAME = "step-after-done"
     ABOUT = "the reset after an episode's end is left out, and stepping goes on"
     FINDS = ("step-after-done",)
-    MAY_FIND = (
-        "end-flags",
-        "reset-row",
-        "final-observation",
-        "same-seed-every-reset",  # nothing was drawn: its generators stand as before
-    )
     SCENES: ClassVar[tuple[SceneKind, ...]] = ONE_WORLD
     WHEN = "end"
 

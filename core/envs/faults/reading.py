@@ -49,7 +49,6 @@ class StaleRender(StageFault):
     NAME = "stale-render"
     ABOUT = "what a sensor sees after the control step is another environment's state"
     FINDS = ("stale-read",)
-    MAY_FIND = ("frame-restamped",)
     SCENES = SHARED
     NEEDS: ClassVar[tuple[Need, ...]] = ("others", "frames")
 
@@ -67,8 +66,14 @@ class StaleRender(StageFault):
             self.note()
         if lanes.handle.resident is not lanes:
             return lanes.scene.read(actor, field)
-        with _state_of(others[0], lanes):
+        handle = lanes.handle
+        mine, other = handle.capture(), others[0]
+        assert other.own is not None
+        handle.restore(other.own, env=other.envs[0])
+        try:
             return lanes.scene.read(actor, field)
+        finally:
+            handle.restore(mine, env=lanes.envs[0], release_immediately=True)
 
 
 class ObservationOrder(StageFault):

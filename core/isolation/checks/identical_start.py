@@ -9,6 +9,7 @@ import numpy as np
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.row_keys import row_keys
+from isoscope.core.isolation.seeding import seed_at, seeds_by_env
 from isoscope.core.isolation.states import state_keys
 from isoscope.core.isolation.words import envs_named
 from isoscope.core.recording.model import StepKind
@@ -40,6 +41,7 @@ def run(context: Context) -> Iterator[Finding]:
         raise CannotRunError(
             "the resets tell no state", "transforms (record_dynamic_actor_state)"
         )
+    seeds = None if context.labelled is None else _Seeds(context.labelled)
     groups: dict[tuple[int, ...], list[list[int]]] = {}
     seen: set[int] = set()
     for rows, keys in looks:
@@ -48,12 +50,38 @@ def run(context: Context) -> Iterator[Finding]:
             # Resets of unknown owners begin alike: that is why the owners are unknown.
             if len(envs) < 2 and envs != (-1,):
                 continue
+            if seeds is not None and seeds.same(subject, alike):
+                continue  # which is a finding of its own
             if not seen.issuperset(alike):
                 groups.setdefault(envs, []).append(alike)
             seen.update(alike)
     always = any(len(rows) > 1 and len(np.unique(keys)) == 1 for rows, keys in looks)
     for envs, starts in groups.items():
         yield _finding(subject, envs, starts, always)
+
+
+class _Seeds:
+    """Whether starts are alike because their environments have the same seed."""
+
+    def __init__(self, window: LabelledContext) -> None:
+        self._given = seeds_by_env(window)
+        table = window.transitions
+        at = np.flatnonzero((table.valid == 0) & (table.rng != 0))
+        places = zip(table.env[at].tolist(), table.episode[at].tolist(), strict=True)
+        self._generators = dict(zip(places, table.rng[at].tolist(), strict=True))
+
+    def same(self, subject: Examined, rows: list[int]) -> bool:
+        """Whether they had, by what was given or by where their generators stood."""
+        labels = subject.attribution.labels
+        env, episode = labels.env[rows].tolist(), labels.episode[rows].tolist()
+        places = list(zip(env, episode, strict=True))
+        for known in (
+            {seed_at(self._given.get(e, []), n) for e, n in places},
+            {self._generators.get(place) for place in places},
+        ):
+            if len(known) == 1 and None not in known:
+                return True
+        return False
 
 
 def _looks(context: Context, resets: Array) -> list[tuple[Array, Array]]:

@@ -24,6 +24,7 @@ SEVERITY: Severity = "error"
 ABOUT = "what stands under an unset info mask, taken for a value"
 NEEDS = NEEDS_STORED
 GROUPS = ("info", "reward_term")
+ROUNDED = 1e-5  # relative and absolute: of a consumer that keeps single precision
 
 
 def run(context: Context) -> Iterator[Finding]:
@@ -49,12 +50,53 @@ def look(steps: ControlSteps) -> Iterator[Finding]:
         absent = kept.there if told is None else kept.there & ~told.there
         for rows in steps.by_episode(np.flatnonzero(absent)):
             yield _finding(steps, name, key, kept.values, rows)
+        if told is not None:
+            # With SAME_STEP an end's own infos are in final_info, under its mask.
+            other = kept.there & told.there & ~_alike(kept.values, told.values)
+            for rows in steps.by_episode(np.flatnonzero(other)):
+                yield _finding(steps, name, key, kept.values, rows, told.values)
+
+
+def _alike(kept: Array, told: Array) -> Array:
+    """Bool [n]: rows that hold the same, as far as single precision goes."""
+    if kept.shape != told.shape or told.dtype.kind not in "biuf":
+        return np.ones(len(kept), np.bool_)
+    a, b = kept.astype(np.float64), told.astype(np.float64)
+    close = np.isclose(a, b, rtol=ROUNDED, atol=ROUNDED, equal_nan=True)
+    return np.asarray(close.all(axis=1))
 
 
 def _finding(
-    steps: ControlSteps, name: str, key: str, values: Array, rows: Array
+    steps: ControlSteps,
+    name: str,
+    key: str,
+    values: Array,
+    rows: Array,
+    told: Array | None = None,
 ) -> Finding:
     t = int(rows[0])
+    if told is not None:
+        return about(
+            steps,
+            ID,
+            t,
+            headline=f"info {key!r} of {where(steps, t)} is not what was told",
+            why=(
+                f"the consumer took {float(values[t, 0]):g} for its value in "
+                f"{counted(len(rows), 'row')}, where the environment told "
+                f"{float(told[t, 0]):g}: it stands under an unset mask, or is of "
+                "another row"
+            ),
+            remedy=(
+                f"Read infos[{key!r}][i] only where infos['_{key}'][i] is true; with "
+                f"SAME_STEP an end's is in infos['final_info'][{key!r}][i]."
+            ),
+            field=name,
+            value=float(values[t, 0]),
+            expected=float(told[t, 0]),
+            evidence={"rows": len(rows)},
+            rows=rows,
+        )
     return about(
         steps,
         ID,

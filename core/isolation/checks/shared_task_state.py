@@ -10,12 +10,11 @@ from isoscope.core.isolation.checks.unseeded_action_space import increment_of
 from isoscope.core.isolation.counters import jumps
 from isoscope.core.isolation.findings import Finding, Taint
 from isoscope.core.isolation.registry import CannotRunError
-from isoscope.core.isolation.seeding import alike, seeded
+from isoscope.core.isolation.seeding import alike, seed_at, seeds_by_env
 from isoscope.core.isolation.words import env_named, place_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from isoscope.core.isolation.context import Context
     from isoscope.core.isolation.findings import Severity
@@ -76,9 +75,7 @@ def _by_digest(window: LabelledContext) -> Iterator[tuple[int, int, int]]:
     """
     table = window.transitions
     key, env = table.rng, table.env
-    given: dict[int, list[tuple[int, Any]]] = {}
-    for one in seeded(window):
-        given.setdefault(one.env, []).append((one.episode, one.seed))
+    given = seeds_by_env(window)
     order = np.argsort(key, kind="stable")
     ordered = key[order]
     again = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] != 0)) + 1
@@ -96,7 +93,7 @@ def _by_digest(window: LabelledContext) -> Iterator[tuple[int, int, int]]:
         if pair in pairs and pairs[pair][0] <= i:
             continue
         seeds = [
-            _seed_at(given.get(e, []), int(table.episode[t]))
+            seed_at(given.get(e, []), int(table.episode[t]))
             for e, t in ((mine, i), (theirs, j))
         ]
         if seeds[0] is not None and seeds[0] == seeds[1]:
@@ -104,12 +101,6 @@ def _by_digest(window: LabelledContext) -> Iterator[tuple[int, int, int]]:
         pairs[pair] = (i, j)
     for i, j in pairs.values():
         yield int(env[j]), int(env[i]), j
-
-
-def _seed_at(given: list[tuple[int, Any]], episode: int) -> Any:
-    """The last seed up to an episode."""
-    known = [seed for begun, seed in given if begun <= episode]
-    return known[-1] if known else None
 
 
 def _states(window: LabelledContext) -> list[tuple[int, int, str]]:
@@ -128,16 +119,14 @@ def _by_stream(
     window: LabelledContext, generators: list[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int, int]]:
     """Yield (env, other, transition): PCG64's stream is another environment's."""
-    given: dict[int, list[tuple[int, Any]]] = {}
-    for one in seeded(window):
-        given.setdefault(one.env, []).append((one.episode, one.seed))
+    given = seeds_by_env(window)
     first: dict[str, tuple[int, int]] = {}
     for env, reset, stream in generators:
         owner, begun = first.setdefault(stream, (env, reset))
         if owner == env:
             continue
         seeds = [
-            _seed_at(given.get(e, []), int(window.resets.episode[i]))
+            seed_at(given.get(e, []), int(window.resets.episode[i]))
             for e, i in ((env, reset), (owner, begun))
         ]
         if seeds[0] is None or seeds[0] != seeds[1]:

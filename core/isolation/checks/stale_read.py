@@ -48,17 +48,23 @@ def run(context: Context) -> Iterator[Finding]:
     joined = Carry("after").join(window)
     told: set[tuple[int, int]] = set()
     if len(reads):
-        for finding in _by_events(joined, window, reads):
-            told.add((finding.env or 0, (finding.native or (-1, -1))[0]))
-            yield finding
+        for finding, last in _by_events(joined, window, reads):
+            where = (finding.env or 0, last)
+            if where not in told:
+                told.add(where)
+                yield finding
     for same in (*same_observations(window, joined), *same_frames(window, joined)):
-        if (same.env, same.row) not in told:
+        # Of two that see the same, the one that was told already is the wrong one.
+        if (same.env, same.row) not in told and (
+            (same.other, same.other_row) not in told
+        ):
             yield _by_value(joined, same)
 
 
 def _by_events(
     joined: Joined, window: LabelledContext, reads: np.ndarray
-) -> Iterator[Finding]:
+) -> Iterator[tuple[Finding, int]]:
+    """Yield a finding a read, and the last native step of whom it was for."""
     events = window.events
     shared = set(window.in_turn)
     owners = residents(joined, window, reads)
@@ -73,19 +79,23 @@ def _by_events(
         what = _WHAT.get(events.kind(i), "was read")
         detail = events.detail(i)
         field = detail.get("field") or detail.get("what")
-        yield _finding(
-            who,
-            other,
-            where.episode,
-            where.control_step,
-            joined.native(max(row - 1, 0)),
-            f"the scene {what} for {env_named(who)}",
-            f"{env_named(other)}'s state was in it",
-            field if isinstance(field, str) else None,
-            1.0,
-            {"event": events.first + i, "kind": events.kind(i)},
-            last_row=int(joined.row[last]) if last >= 0 else row,
-            transition=None,
+        last_row = int(joined.row[last]) if last >= 0 else row
+        yield (
+            _finding(
+                who,
+                other,
+                where.episode,
+                where.control_step,
+                joined.native(max(row - 1, 0)),
+                f"the scene {what} for {env_named(who)}",
+                f"{env_named(other)}'s state was in it",
+                field if isinstance(field, str) else None,
+                1.0,
+                {"event": events.first + i, "kind": events.kind(i)},
+                last_row=last_row,
+                transition=None,
+            ),
+            last_row,
         )
 
 

@@ -37,9 +37,9 @@ def run(context: Context) -> Iterator[Finding]:
     window = context.tells(NEEDS)
     table = window.transitions
     kept = _consumers(window)
-    for env, at in kept.items():
-        if at is not None:
-            yield _finding(window, env, (at,), 1.0)
+    for env, first in kept.items():
+        if first is not None:
+            yield _finding(window, env, (first,), 1.0)
     told = _told(window)
     own = [env for env in table.environments if env not in kept]
     sampled = {env: at for env in own if (at := _sampled(window, env))}

@@ -169,7 +169,11 @@ def test_an_exception_after_the_capture_costs_nothing(tmp_path: Path) -> None:
     run.failure("step", 1, "in the reward", episode=1, control_step=4)
     run.step(0)
     run.reset(1)
-    assert run.steps(2).findings() == []
+    found = run.steps(2).findings()
+    # no snapshot is lost, but the step is
+    assert [f.id for f in found] == ["incomplete-recording"]
+    assert (found[0].env, found[0].episode, found[0].control_step) == (1, 1, 4)
+    assert "in the reward" in found[0].message
 
 
 def test_a_capture_that_follows_the_exception_saves_it(tmp_path: Path) -> None:

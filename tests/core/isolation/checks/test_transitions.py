@@ -382,6 +382,8 @@ def test_a_profile_that_adds_up(tmp_path: Path) -> None:
 def test_control_steps_that_are_missing(tmp_path: Path) -> None:
     run = Run(tmp_path, 2).resets().steps(3)
     run.k[1] += 2
+    place, speed, rest = run.own[1]
+    run.own[1] = (place + 0.1, speed, rest)  # where those brought it
     found = [f for f in run.steps(2).findings() if f.id == "incomplete-recording"]
     assert [(f.env, f.control_step) for f in found] == [(1, 6)]
     assert found[0].evidence["missing"] == 2
