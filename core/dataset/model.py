@@ -121,6 +121,25 @@ class Dropped:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class StoredStats:
+    """Statistics that a dataset keeps of itself, as they were written; float64, flat.
+
+    Attributes
+    ----------
+    where
+        The file that those of all are in; empty if there is none.
+    whole
+        By feature and statistic: min, max, mean, std, count.
+    episodes
+        The same for each episode.
+    """
+
+    where: str
+    whole: Mapping[str, Mapping[str, Array]]
+    episodes: Sequence[Mapping[str, Mapping[str, Array]]]
+
+
 @runtime_checkable
 class Episodes(Protocol):
     """A source of episodes, read lazily."""

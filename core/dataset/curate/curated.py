@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.dataset.curate.columns import Touches
     from isoscope.core.dataset.curate.edits import Choice, Item
-    from isoscope.core.dataset.model import Episode, Episodes, Feature
+    from isoscope.core.dataset.model import Episode, Episodes, Feature, StoredStats
     from isoscope.core.recording.tracks import Array
 
 
@@ -53,6 +53,44 @@ class CuratedEpisodes:
     def unfit(self) -> Sequence[Any]:
         """Columns that the source's reader left unread for their lengths."""
         found: Sequence[Any] = getattr(self.source, "unfit", ())
+        return found
+
+    @property
+    def splits(self) -> Mapping[str, Sequence[int]]:
+        """Those of the source, of what is kept of it."""
+        told: Mapping[str, Sequence[int]] = getattr(self.source, "splits", None) or {}
+        kept: dict[int, list[int]] = {}
+        for index, item in enumerate(self.items):
+            kept.setdefault(item.source, []).append(index)
+        return {
+            name: [index for place in places for index in kept.get(place, ())]
+            for name, places in told.items()
+        }
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all of the source's episodes, in order, uncut."""
+        return len(self.items) == len(self.source.episodes) and all(
+            item.source == index
+            and item.start == 0
+            and item.length == self.source.episodes[index].length
+            for index, item in enumerate(self.items)
+        )
+
+    def stored_stats(self) -> StoredStats | None:
+        """The source's, where all of it was chosen: they are of no part of it."""
+        read = getattr(self.source, "stored_stats", None)
+        return read() if read is not None and self.whole else None
+
+    def tensor_rows(self, episode: int) -> Mapping[str, int] | None:
+        """Rows of the tensors that an episode comes from; None if it is of none."""
+        read = getattr(self.source, "tensor_rows", None)
+        return None if read is None else read(self.items[episode].source)
+
+    def tensor(self, episode: int, key: str, start: int, stop: int) -> Array:
+        """Rows start .. stop of such a tensor, whatever was trimmed."""
+        source: Any = self.source
+        found: Array = source.tensor(self.items[episode].source, key, start, stop)
         return found
 
     @property

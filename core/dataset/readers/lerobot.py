@@ -21,7 +21,7 @@ from isoscope.core.errors import MissingExtraError, ReadError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.core.dataset.model import Per, Role
+    from isoscope.core.dataset.model import Per, Role, StoredStats
     from isoscope.core.dataset.readers.arrow import Parquet
     from isoscope.core.dataset.readers.lerobot_meta import Span
     from isoscope.core.recording.tracks import Array
@@ -121,6 +121,18 @@ class LeRobot(Dataset):
         self.splits = meta.splits_of(self.info, len(self.spans))
         if has(root, SIDECAR):
             self.take(parse(read_file(root, SIDECAR)))
+
+    def stored_stats(self) -> StoredStats | None:
+        """What the dataset says of its own values; raises ReadError."""
+        from isoscope.core.dataset.readers.lerobot_stats import stats_of
+
+        plain = [f.name for f in self.features if f.role != "image"]
+        return stats_of(
+            self.root,
+            listed=self.info.get("codebase_version") == "v3.0",
+            indices=[span.index for span in self.spans],
+            names=plain,
+        )
 
     def _features(self) -> list[Feature]:
         told = self.info.get("features")

@@ -66,7 +66,7 @@ def spans_3(root: Path, info: dict[str, Any]) -> list[Span]:
         "dataset_from_index",
         "dataset_to_index",
     )
-    for name in _episode_files(root):
+    for name in episode_files(root):
         file = Parquet(inside(root, name))
         try:
             missing = [c for c in wanted if c not in file.schema.names]
@@ -111,7 +111,8 @@ def spans_3(root: Path, info: dict[str, Any]) -> list[Span]:
     return out
 
 
-def _episode_files(root: Path) -> list[str]:
+def episode_files(root: Path) -> list[str]:
+    """The files that list the episodes, in order; raises ReadError if there is none."""
     folder = root / EPISODES
     try:
         found = sorted(
@@ -145,7 +146,7 @@ def spans_2(root: Path, info: dict[str, Any]) -> list[Span]:
     if type(size) is not int or size < 1:
         raise ReadError("reading", root / "meta/info.json", "chunks_size is no number")
     out = []
-    for told in _lines(root, "meta/episodes.jsonl"):
+    for told in lines(root, "meta/episodes.jsonl"):
         index, length = told.get("episode_index"), told.get("length")
         if type(index) is not int or type(length) is not int or min(index, length) < 0:
             raise ReadError(
@@ -163,7 +164,8 @@ def spans_2(root: Path, info: dict[str, Any]) -> list[Span]:
     return out
 
 
-def _lines(root: Path, name: str) -> Iterator[dict[str, Any]]:
+def lines(root: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Objects of a file that has one a line; raises ReadError."""
     if not has(root, name):
         raise ReadError("reading", root / name, "no such file")
     for line in read_file(root, name).splitlines():

@@ -99,10 +99,16 @@ class RobomimicFile(EpisodicFile):
             )
         if self.tree.kind("mask") == "group" and not self.splits:
             at = {name: k for k, name in enumerate(self.groups)}
-            self.splits = {
-                key: [at[n] for n in self.tree.texts(f"mask/{key}") if n in at]
-                for key in self.tree.names("mask")
+            told = {
+                key: self.tree.texts(f"mask/{key}") for key in self.tree.names("mask")
             }
+            self.splits = {k: [at[n] for n in v if n in at] for k, v in told.items()}
+            for key, names in told.items():
+                gone = sum(n not in at for n in names)
+                if gone:
+                    self.problems.append(
+                        f"mask/{key} lists {gone} episodes that are not there"
+                    )
 
     def _first(self) -> list[Feature]:
         found = {f.name: f for f in super()._first()}

@@ -194,6 +194,10 @@ class Shards(Dataset):
             if len(tensor.shape) < 2 or rows < length:
                 self.problems.append(f"{key} is not read: {list(tensor.shape)}")
                 continue
+            if name in (*FIRST, *LAST) and rows > length and length % (rows - length):
+                said = f"{rows} rows for {length} steps are not T + E"
+                self.problems.append(f"{key} is not read: {said}")
+                continue
             closed = exported and (
                 f"{NEXT[1]}{key.removeprefix(NEXT[0])}" in tensors
                 if key.startswith(NEXT[0])
@@ -206,6 +210,21 @@ class Shards(Dataset):
             dtype = tensor.dtype.newbyteorder("=")
             out.append(Feature(key, _role(key), dtype, shape, per=per))
         return out
+
+    def tensor_rows(self, episode: int) -> dict[str, int]:
+        """Rows of each tensor of an episode's shard, whatever they should be."""
+        name, _ = self._lanes[episode]
+        return {
+            key: tensor.shape[0]
+            for key, tensor in self._tensors(name).items()
+            if len(tensor.shape) > 1
+        }
+
+    def tensor(self, episode: int, key: str, start: int, stop: int) -> Array:
+        """Rows start .. stop of a tensor as it lies there, of the episode's lane."""
+        name, lane = self._lanes[episode]
+        self._check(name)
+        return self._lane(name, self._tensors(name), key, lane, np.arange(start, stop))
 
     def describe(self, index: int) -> Episode:
         """The episode from its shard."""

@@ -26,6 +26,10 @@ RULES: dict[str, str] = {
     "constant-column": _HERE + "spread:ConstantRule",
     "extreme-values": _HERE + "spread:ExtremeRule",
     "rounded-columns": _HERE + "rounded:RoundedRule",
+    "stats": _HERE + "stats:StatsRule",
+    "masks": _HERE + "masks:MasksRule",
+    "loss-mask": _HERE + "loss_mask:LossMaskRule",
+    "trajectory-alignment": _HERE + "trajectory:TrajectoryRule",
 }
 
 

@@ -73,16 +73,18 @@ def validate(
     for number, episode in enumerate(episodes.episodes):
         if cancelled is not None and cancelled():
             raise CancelledError(f"validating {episodes.name} was stopped")
-        lines.append(_pass(episodes, episode, running))
+        with np.errstate(all="ignore"):  # what is not finite has a rule of its own
+            lines.append(_pass(episodes, episode, running))
         if progress is not None:
             progress(number + 1, len(episodes.episodes))
     results = []
     for key in RULES:
-        made = rule(key) if key in refused else running[key]
         if key in refused:
-            results.append(_result(made, None, refused[key]))
-        else:
-            results.append(_result(made, made.finish(), ""))
+            results.append(_result(rule(key), None, refused[key]))
+            continue
+        with np.errstate(all="ignore"):
+            found_out = running[key].finish()
+        results.append(_result(running[key], found_out, ""))
     if audit is not None:
         results += _of_audit(audit)
     results = [_waived(result, waivers) for result in results]

@@ -17,6 +17,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +25,13 @@ from isoscope.core.dataset.curate.curated import curated
 from isoscope.core.dataset.curate.edits import Choice, Judge
 from isoscope.core.dataset.manifest.build import Made
 from isoscope.core.dataset.manifest.exporting import export_with_manifest
-from isoscope.core.dataset.model import Episodes
 from isoscope.core.dataset.transitions.door import episodes_of
 from isoscope.core.errors import WriteError
 from isoscope.core.recording.registry import load
 from tests.core.dataset.made import FEATURES, made
+
+if TYPE_CHECKING:
+    from isoscope.core.dataset.model import Episodes
 
 LENGTHS = ((40, 3), (7, 60, 2))
 ENDS_AT = (3, 7)  # episodes of a labelled recording that the two sources have

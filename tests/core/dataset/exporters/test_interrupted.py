@@ -101,9 +101,7 @@ def killed(format: str, folder: Path, delay_s: float, recording: str) -> bool:
     source = sources(*more)[both.index(lengths)]
     if format != "isoscope":
         export(source, format, folder / "again-v0")
-        found, again = (
-            open_episodes(p, format) for p in (target, folder / "again-v0")
-        )
+        found, again = (open_episodes(p, format) for p in (target, folder / "again-v0"))
         same(again, found, {f.name: f.name for f in found.features})
         for one in (found, again):
             one.close()
