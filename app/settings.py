@@ -32,6 +32,7 @@ class Values(msgspec.Struct):
     """
 
     theme: ThemeChoice = "system"
+    interpolate: bool = False
     layout: str = "inspect"
     geometry: str = ""
     docks: dict[str, str] = {}

@@ -103,6 +103,7 @@ class Clock:
 
     changed = Signal(ClockState, ClockState)
     axis_changed = Signal()
+    ticked = Signal()  # it was played on, perhaps within a row
 
     def __init__(self) -> None:
         self._state = ClockState()
@@ -143,6 +144,15 @@ class Clock:
         if axis is None or not 0 <= row < len(axis):
             return float("nan")
         return float(axis.stamps[row])
+
+    @property
+    def played_s(self) -> float:
+        """Play time of the cursor, between rows too [s]."""
+        return self._played_s
+
+    def begins_s(self, row: int) -> float:
+        """Play time from which a row is shown [s]; rows are clamped."""
+        return self._begins(min(max(row, 0), len(self._ends)))
 
     def marks(self, name: str) -> list[int]:
         """The rows marked under this name, ascending, each once."""
@@ -367,6 +377,7 @@ class Clock:
         self._played_s = at
         find = bisect_right if forwards else bisect_left
         self._set(row=find(self._ends, at, low, high))
+        self.ticked.emit()
 
     # -- inside ---------------------------------------------------------------
 

@@ -155,6 +155,13 @@ ACTIONS: tuple[Action, ...] = (
         Action("run.forward", "Play forwards", ("L",)),
         Action("run.faster", "Faster", ("+", "=")),
         Action("run.slower", "Slower", ("-",)),
+        Action(
+            "run.interpolate",
+            "Interpolate between native steps",
+            ("Ctrl+I",),
+            "While playing, show states between the recorded ones; they are marked",
+            kind="check",
+        ),
     ),
     *_group(
         "Run",

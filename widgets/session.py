@@ -52,12 +52,14 @@ class Session:
     finding_changed = Signal()  # which finding of it
     messaged = Signal(Message)
     theme_changed = Signal(str)  # "dark" or "light"
+    interpolate_changed = Signal(bool)
 
     def __init__(self) -> None:
         self.clock = Clock()
         self.documents: list[Document] = []
         self.active: Document | None = None
         self.theme = "dark"
+        self.interpolate = False  # whether states between native steps are made up
         self.clock.changed.connect(self._remember_cursor)
 
     def add(self, document: Document, *, activate: bool = True) -> None:
@@ -150,6 +152,12 @@ class Session:
         if theme != self.theme:
             self.theme = theme
             self.theme_changed.emit(theme)
+
+    def set_interpolate(self, on: bool) -> None:
+        """Show states between native steps while playing, or only recorded ones."""
+        if on != self.interpolate:
+            self.interpolate = on
+            self.interpolate_changed.emit(on)
 
     def _on_grown(self, rows: int) -> None:
         document = self.active

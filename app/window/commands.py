@@ -74,6 +74,9 @@ class Commands:
             "run.forward": lambda: clock.play(1),
             "run.faster": clock.faster,
             "run.slower": clock.slower,
+            "run.interpolate": lambda: window.session.set_interpolate(
+                not window.session.interpolate
+            ),
             "step.next": lambda: self.step_control(1),
             "step.previous": lambda: self.step_control(-1),
             "step.next_10": lambda: self.step_control(FAR),

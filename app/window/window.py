@@ -144,6 +144,8 @@ class Window(QMainWindow):
         session.removed.connect(self._on_removed)
         session.active_changed.connect(self._on_active)
         session.clock.changed.connect(self._on_clock)
+        session.interpolate_changed.connect(self._on_interpolate)
+        session.set_interpolate(self.settings.values.interpolate)
         self.workspace.opening_changed.connect(self._show_sentence)
         frame.sentence_bar.pressed.connect(self._on_sentence_button)
         frame.header.start_asked.connect(self.toggle_start)
@@ -357,6 +359,12 @@ class Window(QMainWindow):
             self.actions_by_id.check("loop.toggle", state.loop)
             self.actions_by_id.check("run.follow", state.follow)
 
+    def _on_interpolate(self, on: bool) -> None:
+        self.actions_by_id.check("run.interpolate", on)
+        if on != self.settings.values.interpolate:
+            self.settings.values.interpolate = on
+            self.settings.save()
+
     def _on_theme(self, name: str) -> None:
         self.frame.apply_theme(tokens(name))
 
@@ -420,6 +428,7 @@ class Window(QMainWindow):
             (session.removed, self._on_removed),
             (session.active_changed, self._on_active),
             (session.clock.changed, self._on_clock),
+            (session.interpolate_changed, self._on_interpolate),
             (self.workspace.opening_changed, self._show_sentence),
         ):
             signal.disconnect(slot, missing_ok=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isoscope.core.isolation.places import row_of
 from isoscope.core.isolation.tainting import row_reasons
+from isoscope.core.replay.sentence import where
 from isoscope.core.timeline.model import Arc, FindingMark, Taint, TimelineExtras
+from isoscope.core.timeline.pieces import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.findings import Finding
     from isoscope.core.recording.model import Labels
     from isoscope.core.recording.tracks import Array, Int64Array
+    from isoscope.core.replay.replay_forms import Replay
 
 # Of a run with thousands of findings the worst are drawn; the list has all of them.
 MOST_DRAWN = 5000
@@ -68,6 +72,31 @@ def found_so_far(analysis: Analysis) -> TimelineExtras:
     reasons = row_reasons(labels, findings, analysis.rows_of)
     taints = taints_of(reasons, findings, labels, analysis.rows_of)
     return TimelineExtras(findings=_marks(findings), tainted=taints)
+
+
+def with_divergences(
+    extras: TimelineExtras | None, name: str, replayed: Replay
+) -> TimelineExtras:
+    """The same with a mark where each environment departs that was stepped again.
+
+    Parameters
+    ----------
+    name
+        What to call what was stepped again.
+    """
+    marks = tuple(
+        FindingMark(
+            first.native,
+            "error",
+            f"{name}: {where(first)}: {first.why}",
+            first.env,
+            Shape.DIVERGENCE,
+        )
+        for pair in replayed.pairs
+        if (first := pair.first_divergence) is not None and first.native is not None
+    )
+    extras = TimelineExtras() if extras is None else extras
+    return replace(extras, findings=(*extras.findings, *marks))
 
 
 def taints_of(

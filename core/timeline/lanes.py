@@ -148,7 +148,7 @@ def finding_marks(findings: Iterable[FindingMark], rows: int) -> Marks:
     """A mark for each finding on the rows that there are."""
     return Marks.listed(
         [
-            (found.row, SEVERITY_SHAPES[found.severity], found.text)
+            (found.row, found.shape or SEVERITY_SHAPES[found.severity], found.text)
             for found in findings
             if 0 <= found.row < rows
         ]

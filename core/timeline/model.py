@@ -107,12 +107,16 @@ class Arc:
 
 @dataclass(frozen=True, slots=True)
 class FindingMark:
-    """Something wrong or doubtful, on the row where it begins."""
+    """Something wrong or doubtful, on the row where it begins.
+
+    `shape` is drawn instead of the severity's own, where it is given.
+    """
 
     row: int
     severity: Severity
     text: str
     env: int | None = None
+    shape: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True)

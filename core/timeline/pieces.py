@@ -61,6 +61,7 @@ class Shape(IntEnum):
     ZERO = 10
     WARNING = 11
     ERROR = 12
+    DIVERGENCE = 13  # what was stepped again departs from what was recorded
 
 
 SEVERITY_SHAPES: dict[Severity, Shape] = {

@@ -284,14 +284,6 @@ class ReplayPanel(Panel):
             QToolButton#replay-tab:checked {{ color: {t.text}; border: none;
                 border-bottom: 2px solid {t.accent}; border-radius: 0px; }}
             QToolButton[flat="true"]:checked {{ color: {t.accent}; }}
-            QComboBox, QSpinBox {{ color: {t.text}; background: {t.raised};
-                border: 1px solid {t.border}; border-radius: 5px; padding: 2px 6px;
-                min-height: 18px; }}
-            QComboBox:focus, QSpinBox:focus {{ border-color: {t.accent}; }}
-            QComboBox:disabled, QSpinBox:disabled {{ color: {t.faint}; }}
-            QComboBox QAbstractItemView {{ color: {t.text}; background: {t.raised};
-                selection-background-color: {t.accent};
-                selection-color: {t.accent_text}; }}
             QTableWidget {{ background: {t.panel}; color: {t.text}; border: none;
                 selection-background-color: {t.border}; selection-color: {t.text}; }}
             QSplitter::handle {{ background: {t.border}; }}

@@ -12,6 +12,7 @@ from isoscope.widgets.scene.state import Pose
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoscope.core.between import Between
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.shapes import Shapes
     from isoscope.widgets.scene.state import Intent, Overlay, SceneState
@@ -47,10 +48,12 @@ def caption_of(
     overlays: int = 0,
     remark: str = "",
     tainted: str = "",
+    made_up: str = "",
 ) -> Caption:
     """The caption for this state.
 
-    `remark` says why it isn't the cursor's, `tainted` why it can't be trusted.
+    `remark` says why it isn't the cursor's, `tainted` why it can't be trusted,
+    `made_up` what of it was not recorded.
     """
     if state.row < 0:
         return Caption()
@@ -59,7 +62,7 @@ def caption_of(
     if intent.contacts and state.contacts.recorded:
         count = len(state.contacts)
         details.append(f"{count} contact" if count == 1 else f"{count} contacts")
-    notes = [tainted] if tainted else []
+    notes = [note for note in (made_up, tainted) if note]
     if remark:
         notes.append(f"shown: {remark}")
     if overlay is not None:
@@ -72,6 +75,17 @@ def caption_of(
     if bare:
         notes.append(f"shown as a cross, no mesh recorded: {_names(shapes, bare)}")
     return Caption(_title(state), " · ".join(details), tuple(notes))
+
+
+def interpolated(between: Between | None) -> str:
+    """The mark of a state that was not recorded; empty where it was."""
+    if between is None:
+        return ""
+    part = 100 * between.part
+    return (
+        f"interpolated: {part:.0f} % of the way from native step {between.before:,} "
+        f"to {between.after:,}; nothing was recorded there"
+    )
 
 
 def _title(state: SceneState) -> str:

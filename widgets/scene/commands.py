@@ -116,6 +116,10 @@ class SceneCommands(Panel):
         self.trails_shown = not self.trails_shown
         self._schedule()
 
+    def toggle_interpolate(self) -> None:
+        """Show states between native steps while playing, marked; or none."""
+        self.session.set_interpolate(not self.session.interpolate)
+
     def toggle_wireframe(self) -> None:
         """Show edges only, or solid bodies."""
         self.wireframe = not self.wireframe

@@ -13,6 +13,7 @@ from isoscope.widgets.scene.state import DRAWN, Ghost, Intent, Overlay, Pose, Sc
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from isoscope.core.between import Between
     from isoscope.core.recording.model import Recording
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.shapes import Shapes
@@ -27,18 +28,22 @@ def ghost_state(
     ghost: Ghost,
     hidden: frozenset[int],
     shapes_of_other: Callable[[Recording], Shapes],
+    between: Between | None = None,
 ) -> SceneState:
     """The state that a ghost shows, by the actors of the recording shown.
 
     Static actors are left out: they stand where they stand. Another recording's actors
-    are matched by name, the first of each name.
+    are matched by name, the first of each name. `between` is for a ghost of the same
+    native steps as the present state, which goes along with it.
     """
     intent = Intent(hidden=hidden, contacts=False)
     if ghost.recording is None or ghost.recording is recording:
-        state = resolve(recording, shapes, ghost.row, intent)
+        state = resolve(recording, shapes, ghost.row, intent, between=between)
     else:
         other = shapes_of_other(ghost.recording)
-        theirs = resolve(ghost.recording, other, ghost.row, Intent(contacts=False))
+        theirs = resolve(
+            ghost.recording, other, ghost.row, Intent(contacts=False), between=between
+        )
         state = _matched(theirs, other, shapes, hidden)
     if state.row < 0:
         return state

@@ -19,6 +19,7 @@ from isoscope.widgets.scene.survey import Survey, survey
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from isoscope.core.between import Between
     from isoscope.core.recording.model import Labels, Recording
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.state import Whose
@@ -82,20 +83,26 @@ class SceneModel:
         return False
 
     def picture(
-        self, row: int, intent: Intent, tokens: Tokens, whose: Whose | None = None
+        self,
+        row: int,
+        intent: Intent,
+        tokens: Tokens,
+        whose: Whose | None = None,
+        between: Between | None = None,
     ) -> Picture:
         """Resolve this row, or the overlay's own; `state` is what came out.
 
-        `whose` says whose state it is, where that isn't who stepped the row.
+        `whose` says whose state it is, where that isn't who stepped the row; `between`
+        where between it and a later one it is drawn.
         """
         recording = self.recording
         overlay = self.overlay
         if overlay is not None and overlay.row is not None:
-            row = overlay.row
+            row, between = overlay.row, None
         if recording is None:
             self.state = NOTHING
         else:
-            state = resolve(recording, self.shapes, row, intent, self.labels)
+            state = resolve(recording, self.shapes, row, intent, self.labels, between)
             if whose is not None and state.row >= 0:
                 state = replace(state, whose=whose)
             self.state = state
@@ -105,7 +112,12 @@ class SceneModel:
                 (
                     ghost,
                     ghost_state(
-                        recording, self.shapes, ghost, intent.hidden, self.shapes_of
+                        recording,
+                        self.shapes,
+                        ghost,
+                        intent.hidden,
+                        self.shapes_of,
+                        between if ghost.recording is not None else None,
                     ),
                 )
                 for ghost in overlay.ghosts

@@ -19,6 +19,7 @@ from isoscope.widgets.scene.resolve import resolve
 from isoscope.widgets.scene.state import Ghost, Intent, SceneState
 
 if TYPE_CHECKING:
+    from isoscope.core.between import Between
     from isoscope.core.replay.states import Replayed
     from isoscope.widgets.isolate.view import Isolated
     from isoscope.widgets.scene.model import SceneModel
@@ -51,6 +52,7 @@ class PairMode:
         shown: Isolated,
         without: frozenset[int],
         tokens: Tokens,
+        between: Between | None = None,
     ) -> tuple[GridPicture, tuple[Cell, ...]]:
         """The pictures at this cursor, the recorded one first.
 
@@ -58,11 +60,15 @@ class PairMode:
         ----------
         without
             Actors that are not drawn.
+        between
+            Where between this state and a later one both are drawn.
         """
         recording = model.recording
         assert recording is not None
         intent = Intent(hidden=without, contacts=False)
-        recorded = resolve(recording, model.shapes, shown.row, intent, model.labels)
+        recorded = resolve(
+            recording, model.shapes, shown.row, intent, model.labels, between
+        )
         if shown.whose is not None and recorded.row >= 0:
             recorded = replace(recorded, whose=shown.whose)
         model.state = recorded
@@ -71,7 +77,9 @@ class PairMode:
         if there:
             ghost = Ghost(shown.row, "", recording=found.states.recording)
             again = _with_still(
-                ghost_state(recording, model.shapes, ghost, without, model.shapes_of),
+                ghost_state(
+                    *(recording, model.shapes, ghost, without, model.shapes_of), between
+                ),
                 recorded,
                 model,
             )
@@ -100,12 +108,13 @@ class PairMode:
         return picture, self.cells
 
 
-def pair_caption(found: Replayed, cursor: int) -> Caption:
-    """The caption over both."""
+def pair_caption(found: Replayed, cursor: int, made_up: str) -> Caption:
+    """The caption over both; `made_up` says what of it was not recorded."""
+    notes = [made_up] if made_up else []
     return Caption(
-        "recorded and stepped again",
+        f"recorded, and {found.name}",
         f"at native step {cursor:,}, one camera for both",
-        (f"{found.name} — B shows it as a ghost",),
+        (*notes, "shown: side by side — B shows a ghost"),
     )
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from isoscope.core.between import Between, goes_on_to
 from isoscope.core.errors import one_line
 from isoscope.widgets.isolate.view import Isolated, isolated
-from isoscope.widgets.scene.caption import caption_of
+from isoscope.widgets.scene.caption import caption_of, interpolated
 from isoscope.widgets.scene.director import Director
 from isoscope.widgets.scene.draw import support
 from isoscope.widgets.scene.explain import explanation
@@ -65,6 +66,8 @@ class ScenePanel(ScenePointing):
         self.observe(session.selection_changed, self._schedule)
         self.observe(session.focus_changed, self._schedule)
         self.observe(session.finding_changed, self._finding_changed)
+        self.observe(session.clock.ticked, self._on_tick)
+        self.observe(session.interpolate_changed, self._schedule)
         self.apply_theme()
         self._activated(session.active)
 
@@ -137,6 +140,7 @@ class ScenePanel(ScenePointing):
             "overlay": self.cycle_overlay,
             "grid": self.toggle_grid,
             "beside": self.toggle_beside,
+            "interpolate": self.toggle_interpolate,
         }
         self.toolbar = SceneToolbar(parent, lambda key: commands[key]())
         return self.toolbar
@@ -220,7 +224,10 @@ class ScenePanel(ScenePointing):
             self._refresh_pair(view, document, shown, new)
             return
         intent = self._intent(shown.row)
-        picture = model.picture(shown.row, intent, self.tokens, shown.whose)
+        between = self._between(document, shown)
+        if self.model.overlay is not None and self.model.overlay.row is not None:
+            between = None
+        picture = model.picture(shown.row, intent, self.tokens, shown.whose, between)
         self._make_room(new)
         if self._director is not None:
             self._director.follow(intent.selected)
@@ -232,6 +239,7 @@ class ScenePanel(ScenePointing):
             len(model.overlays),
             self._remark(shown),
             shown.tainted,
+            interpolated(between),
         )
         self._show_tools()
         view.show_picture(
@@ -272,8 +280,11 @@ class ScenePanel(ScenePointing):
         if found is None:
             return
         aspect, without = view.aspect, self._intent(shown.row).hidden
-        picture, cells = self.pair.follow(found, model, shown, without, self.tokens)
-        caption = pair_caption(found, self.session.clock.row)
+        between = self._between(document, shown)
+        picture, cells = self.pair.follow(
+            found, model, shown, without, self.tokens, between
+        )
+        caption = pair_caption(found, self.session.clock.row, interpolated(between))
         view.show_grid(
             *(model.shapes, model.survey, picture, cells, caption), wire=self.wireframe
         )
@@ -284,6 +295,23 @@ class ScenePanel(ScenePointing):
             self._director.follow(document.selection.actor)
         self.set_subtitle("side by side")
         self._show_tools()
+
+    def _between(self, document: Document | None, shown: Isolated) -> Between | None:
+        """Where between two recorded states the cursor is; None for on one of them."""
+        analysis = None if document is None else document.analysis
+        if analysis is None or not self.session.interpolate:
+            return None
+        after = goes_on_to(analysis, shown.row)
+        if after is None:
+            return None
+        clock = self.session.clock
+        begin, end = clock.begins_s(shown.row), clock.begins_s(after)
+        part = (clock.played_s - begin) / (end - begin) if end > begin else 0.0
+        return Between(shown.row, after, part) if 0 < part < 1 else None
+
+    def _on_tick(self) -> None:
+        if self.session.interpolate:
+            self._schedule()
 
     def _replay_changed(self) -> None:
         self.model.forget_asked()
@@ -358,6 +386,7 @@ class ScenePanel(ScenePointing):
         tools.set_checked("wireframe", self.wireframe)
         tools.set_checked("grid", self.grid.on)
         tools.set_checked("beside", self.beside)
+        tools.set_checked("interpolate", self.session.interpolate)
         several = self.grid.on or self.beside
         tools.set_shown("overlay", bool(model.overlays) and not several)
         document = self._document

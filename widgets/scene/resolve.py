@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.between import along, turned
 from isoscope.widgets.scene.contacts import contacts_at
 from isoscope.widgets.scene.poses import apply, deformed_nodes, transforms
 from isoscope.widgets.scene.shapes import Kind
@@ -17,6 +18,7 @@ from isoscope.widgets.scene.state import NOTHING, Intent, Pose, SceneState, Whos
 from isoscope.widgets.scene.trails import trails_at
 
 if TYPE_CHECKING:
+    from isoscope.core.between import Between
     from isoscope.core.recording.model import Actor, Labels, Recording
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.shapes import Shape, Shapes
@@ -31,6 +33,7 @@ def resolve(
     row: int,
     intent: Intent = EVERYTHING,
     labels: Labels | None = None,
+    between: Between | None = None,
 ) -> SceneState:
     """What is drawn at this row.
 
@@ -46,11 +49,15 @@ def resolve(
         What the user wants to see.
     labels
         Whose each step was; the recording's own labels by default.
+    between
+        Where between this row's state and a later one rigid bodies are drawn; contacts
+        are left out then, since they were recorded where the bodies are not. What bends
+        stays as it was recorded.
     """
     rows = len(recording)
     if not 0 <= row < rows:
         return NOTHING
-    poses, placed = _place_all(recording.actors, shapes, row, intent.hidden)
+    poses, placed = _place_all(recording.actors, shapes, row, intent.hidden, between)
     deformed = _deform_all(recording.actors, shapes, row, poses, placed)
     shown = np.isin(poses, (Pose.RECORDED, Pose.CREATION, Pose.NOT_RECORDED))
     placed[~shown] = np.nan
@@ -65,7 +72,9 @@ def resolve(
         transforms=placed,
         deformed=deformed,
         links=_link_lines(shapes, poses, placed),
-        contacts=contacts_at(recording, row, intent) if intent.contacts else _NO,
+        contacts=contacts_at(recording, row, intent)
+        if intent.contacts and between is None
+        else _NO,
         trails=trails_at(recording, shapes, row, intent, labels)
         if intent.trails
         else (),
@@ -96,13 +105,17 @@ def vector_at(
 
 
 def _place_all(
-    actors: list[Actor], shapes: Shapes, row: int, hidden: frozenset[int]
+    actors: list[Actor],
+    shapes: Shapes,
+    row: int,
+    hidden: frozenset[int],
+    between: Between | None = None,
 ) -> tuple[Array, Array]:
     """Where each actor's transform comes from [n], and the transforms [n, 3, 4]."""
     count = len(shapes)
     poses = np.zeros(count, np.uint8)
     at = np.full((count, 3), np.nan)
-    turned = np.full((count, 4), np.nan)
+    turns = np.full((count, 4), np.nan)
     standing = []
     for shape, actor in zip(shapes.all, actors, strict=False):
         if not actor.alive(row) or shape.index in hidden:
@@ -111,19 +124,34 @@ def _place_all(
         rotation = vector_at(actor, "rotation", row, _QUATERNION)
         if translation is not None and rotation is not None:
             poses[shape.index] = Pose.RECORDED
+            if between is not None and shape.kind is not Kind.DEFORMABLE:
+                translation, rotation = _between(actor, translation, rotation, between)
             at[shape.index] = translation
-            turned[shape.index] = rotation
+            turns[shape.index] = rotation
         elif shape.creation is None:
             poses[shape.index] = Pose.NOWHERE
         else:
             poses[shape.index] = Pose.NOT_RECORDED if shape.moving else Pose.CREATION
             standing.append(shape)
-    placed = transforms(at, turned)
+    placed = transforms(at, turns)
     for shape in standing:
         placed[shape.index] = shape.creation
     lost = ~np.isfinite(placed).all(axis=(1, 2)) & (poses == Pose.RECORDED)
     poses[lost] = Pose.NOT_FINITE
     return poses, placed
+
+
+def _between(
+    actor: Actor, translation: Array, rotation: Array, where: Between
+) -> tuple[Array, Array]:
+    """Position and rotation between these and a later step's; as recorded without."""
+    if not actor.alive(where.after):
+        return translation, rotation
+    later = vector_at(actor, "translation", where.after, _VECTOR)
+    ahead = vector_at(actor, "rotation", where.after, _QUATERNION)
+    if later is None or ahead is None:
+        return translation, rotation
+    return along(translation, later, where.part), turned(rotation, ahead, where.part)
 
 
 def _deform_all(

@@ -55,6 +55,12 @@ TOOLS = (
     Tool("contacts", "mdi6.ray-start-arrow", "Contact points and force arrows", "C"),
     Tool("trails", "mdi6.vector-polyline", "Trails of centres of mass", "T"),
     Tool("wireframe", "mdi6.cube-outline", "Wireframe", "X"),
+    Tool(
+        "interpolate",
+        "mdi6.vector-curve",
+        "Interpolate between native steps; what is made up is marked",
+        "",
+    ),
     Tool("overlay", "mdi6.ghost-outline", "Next overlay", "O", False),
     Tool("grid", "mdi6.view-grid-outline", "One small scene for each environment", "G"),
     Tool("beside", "mdi6.compare", "Recorded and stepped again side by side", "B"),

@@ -11,7 +11,11 @@ import numpy as np
 
 from isoscope.core.timeline.chunk_lanes import ChunkLanes
 from isoscope.core.timeline.chunk_words import trajectory_lanes
-from isoscope.core.timeline.extras import extras_of, found_so_far
+from isoscope.core.timeline.extras import (
+    extras_of,
+    found_so_far,
+    with_divergences,
+)
 from isoscope.core.timeline.growing import GrowingTimeline
 from isoscope.core.timeline.lanes import timeline_of
 from isoscope.core.timeline.told_lanes import regrouped
@@ -126,6 +130,9 @@ class Content:
         extras = self._extras.get(document)
         if extras is None and document.analysis is not None:
             extras = extras_of(document.analysis)
+        replayed = document.replayed
+        if replayed is not None:
+            extras = with_divergences(extras, replayed.name, replayed.report)
         made = timeline_of(
             document.recording,
             extras,

@@ -30,6 +30,7 @@ NAMES: dict[Shape, str] = {
     Shape.ZERO: "0 s",
     Shape.WARNING: "warning",
     Shape.ERROR: "error",
+    Shape.DIVERGENCE: "departs",
 }
 
 
@@ -43,6 +44,7 @@ def glyph_colour(shape: Shape, theme: Tokens) -> str:
         Shape.ZERO: theme.warning,
         Shape.WARNING: theme.warning,
         Shape.ERROR: theme.error,
+        Shape.DIVERGENCE: theme.error,
     }.get(shape, theme.text)
 
 
@@ -85,6 +87,8 @@ def draw_glyph(
         arm, thick = r, r * 0.36
         painter.drawRect(QRectF(x - arm, y - thick, 2 * arm, 2 * thick))
         painter.drawRect(QRectF(x - thick, y - arm, 2 * thick, 2 * arm))
+    elif shape is Shape.DIVERGENCE:
+        _draw_fork(painter, x, y, theme, r)
     elif shape is Shape.ERROR:
         points = [QPointF(x, y - r), QPointF(x + r, y + r), QPointF(x - r, y + r)]
         painter.drawPolygon(QPolygonF(points))
@@ -112,6 +116,21 @@ def draw_glyph(
         s = r * 0.75
         points = [QPointF(x - s, y - s), QPointF(x + s, y - s), QPointF(x, y + s)]
         painter.drawPolygon(QPolygonF(points))
+
+
+def _draw_fork(painter: QPainter, x: float, y: float, theme: Tokens, r: float) -> None:
+    """One line that becomes two."""
+    fork = QPainterPath(QPointF(x - 1.3 * r, y))
+    fork.lineTo(x - 0.1 * r, y)
+    fork.lineTo(x + 1.2 * r, y - r)
+    fork.moveTo(x - 0.1 * r, y)
+    fork.lineTo(x + 1.2 * r, y + r)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for ink, wide in ((theme.panel, 4.2), (theme.error, 2.0)):
+        pen = QPen(colour(ink), wide)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setPen(pen)
+        painter.drawPath(fork)
 
 
 def _draw_end(

@@ -223,6 +223,7 @@ class TimelinePanel(Panel):
             change(other.bookmarks_changed, self.rebuild)
             change(other.analysed, self._analysed)
             change(other.told_changed, self._analysed)
+            change(other.replayed_changed, self._analysed)
             change(other.chunk_changed, self.chunks.show)
             change(other.hidden_envs_changed, self._show_environments)
         self.canvas.set_pointing(Pointing())
@@ -289,8 +290,15 @@ class TimelinePanel(Panel):
             self.session.focus(None if lane.env == document.focus else lane.env)
 
     def _choose_finding(self, row: int) -> None:
-        """Look at the worst finding whose mark is on this row."""
+        """Look at what is marked on this row: where a replay departs, or a finding."""
         document = self._document
+        if document is not None and document.replayed is not None:
+            for pair in document.replayed.report.pairs:
+                first = pair.first_divergence
+                if first is not None and first.native == row:
+                    self.session.focus(first.env)
+                    self.session.clock.seek(row)
+                    return
         for at, finding in enumerate([] if document is None else document.findings):
             if row_of(finding) == row:
                 self.session.show_finding(at)
