@@ -14,7 +14,7 @@ from isoscope.app.commands.comparison_tables import (
     lines_table,
     pairs_table,
 )
-from isoscope.app.commands.options import AsJson
+from isoscope.app.commands.options import AsJson, Substeps
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
@@ -91,6 +91,34 @@ Module = Annotated[
         show_default=False,
     ),
 ]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="Let the built-in simulator stand in with this model, JSON or MJCF, and "
+        "say how far off it is, from each recorded state and freely. Works on any "
+        "recording.",
+        show_default=False,
+    ),
+]
+Transitions = Annotated[
+    Path | None,
+    typer.Option(
+        "--transitions",
+        metavar="F",
+        help="With --model: what has the actions of a bare recording, JSON or .npz.",
+        show_default=False,
+    ),
+]
+Integrator = Annotated[
+    str,
+    typer.Option(
+        "--integrator",
+        metavar="NAME",
+        help="With --model: backward_euler or semi_implicit.",
+    ),
+]
 Tolerance = Annotated[
     list[str] | None,
     typer.Option(
@@ -114,6 +142,10 @@ def replay(
     tolerance: Tolerance = None,
     engine: EngineName = None,
     module: Module = None,
+    model: Model = None,
+    transitions: Transitions = None,
+    integrator: Integrator = "backward_euler",
+    substeps: Substeps = None,
     as_json: AsJson = False,
 ) -> int:
     """Step a recording again, and say where it departs.
@@ -134,6 +166,20 @@ def replay(
     if steps is not None and steps < 1:
         raise UsageError(f"--steps {steps}: give a number of at least 1")
     allowed = _tolerances(tolerance or [])
+    if model is not None:
+        if alone or twice or engine is not None or module is not None:
+            raise UsageError(
+                "--model: it stands in for the engine; leave out --alone, --twice, "
+                "--engine and --module"
+            )
+        from isoscope.app.commands.replay_model import ByModel, replay_model
+
+        by = ByModel(model, integrator, transitions, substeps, free=not pinned)
+        return replay_model(
+            file, by, from_position, env, steps, allowed, as_json=as_json
+        )
+    if transitions is not None or substeps is not None:
+        raise UsageError("--transitions and --substeps: they go with --model")
     mode: Mode = "pinned" if pinned else "alone" if alone else "actions"
     examined = examine(file)
     start = None if from_position is None else row_of(examined, from_position)
