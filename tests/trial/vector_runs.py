@@ -13,6 +13,7 @@ from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.recorder import Recorder
 from isoscope.core.tap.api import tap_with
 from isoscope.core.tap.session import TapSession
+from tests.data.recipe.make_autoreset import ACTIONS, SEED, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,14 +56,32 @@ def counting(lengths: Sequence[int], mode: AutoresetMode) -> Any:
 def record(
     path: Path, env: Any, steps: int, action: Callable[[int], Any], seed: int = 100
 ) -> None:
-    """Step an environment that the tap watches; all of it goes to a file."""
+    """Step an environment that the tap watches; all of it goes to a file.
+
+    Where nothing resets by itself, what is done is reset by a mask before it goes on.
+    """
     session = TapSession(name="trial", snapshots_every=0)
     file = Recorder(path, r.Identity())
     session.recorder = file
     watched = tap_with(session, env, None)
     watched.reset(seed=seed)
+    by_hand = env.unwrapped.autoreset_mode is AutoresetMode.DISABLED
+    done = np.zeros(env.num_envs, np.bool_)
     for step in range(steps):
-        watched.step(action(step))
+        if by_hand and done.any():
+            watched.reset(options={"reset_mask": done})
+        _, _, terminated, truncated, _ = watched.step(action(step))
+        done = terminated | truncated
     assert session.why_off == ""
     file.close()
     watched.close()
+
+
+def golden(path: Path, table: str, mode: AutoresetMode) -> None:
+    """Record what a golden table was made of."""
+    limits, steps = TABLES[table]
+    env = SyncVectorEnv(
+        [partial(gym.make, "CartPole-v1", max_episode_steps=limit) for limit in limits],
+        autoreset_mode=mode,
+    )
+    record(path, env, steps, lambda _: np.array(ACTIONS), SEED)
