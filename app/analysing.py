@@ -1,18 +1,20 @@
 """Every document is attributed and audited in the background as it opens.
 
 While a long recording is still being indexed, what is there is attributed each time
-that it has doubled; the audit comes when all is there. All of the methods belong to the
-GUI thread, the work does not.
+that it has doubled; the audit comes when all is there. Of a run that is watched all
+that has come is audited while it is paused. All of the methods belong to the GUI
+thread, the work does not.
 """
 
 from __future__ import annotations
 
 import time
+from math import prod
 from typing import TYPE_CHECKING
 
 from psygnal import Signal
 
-from isoscope.core.analysis import Analyser, aligned, audited
+from isoscope.core.analysis import Analyser, aligned, audited, audited_so_far
 from isoscope.core.errors import CancelledError
 from isoscope.core.following.own_steps import FollowedAnalysis
 from isoscope.core.isolation.context import Examined
@@ -23,11 +25,18 @@ if TYPE_CHECKING:
 
     from isoscope.app.workers import Job, Workers
     from isoscope.core.analysis import Analysis
+    from isoscope.core.isolation.findings import Audit
+    from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.source import Cancel
     from isoscope.widgets.session import Document, Session
 
 FIRST_ROWS = 4096  # fewer are not worth an answer before all is there
 FIRST_AFTER_S = 1.5  # so long indexing has the processor for itself
 STOPPED = "stopped"
+# What all checks may read of a run that is only paused; what they have read stays in
+# memory until the run is closed.
+PAUSED_BYTES = 256 << 20
+SETTLED_S = 0.5  # without a new row, and the last ones of a paused run have come
 
 
 class Analysing:
@@ -62,15 +71,18 @@ class Analysing:
         self._analysers: dict[Document, Analyser] = {}
         self._jobs: dict[Document, Job[Analysis]] = {}
         self._aligning: dict[Document, Job[Analysis]] = {}
+        self._paused: dict[Document, Job[Audit]] = {}
+        self._looked: dict[Document, int] = {}  # rows at a run's last pause
         self._again: set[Document] = set()  # to be begun anew when the job ends
         self._since: dict[Document, float] = {}
+        self._observers: dict[Document, Callable[[], None]] = {}
         session.added.connect(self._added)
         session.removed.connect(self._removed)
 
     @property
     def busy(self) -> bool:
         """Whether any analysis or alignment has still to say how it ended."""
-        return bool(self._jobs or self._aligning)
+        return bool(self._jobs or self._aligning or self._paused)
 
     def running(self, document: Document) -> bool:
         """Whether the document is being analysed."""
@@ -90,13 +102,20 @@ class Analysing:
         self._since[document] = time.monotonic()
         document.phase_changed.connect(self._on_phase)
         document.grown.connect(self._on_grown)
+        if document.phase is Phase.LIVE:
+            self._observers[document] = lambda: self._on_live(document)
+            document.live_changed.connect(self._observers[document])
         if document.phase in (Phase.READY, Phase.STOPPED):
             self.start(document)
 
     def _removed(self, document: Document) -> None:
         document.phase_changed.disconnect(self._on_phase, missing_ok=True)
         document.grown.disconnect(self._on_grown, missing_ok=True)
-        for jobs in (self._jobs, self._aligning):
+        observer = self._observers.pop(document, None)
+        if observer is not None:
+            document.live_changed.disconnect(observer, missing_ok=True)
+        self._looked.pop(document, None)
+        for jobs in (self._jobs, self._aligning, self._paused):
             job = jobs.pop(document, None)
             if job is not None:
                 job.drop()
@@ -108,6 +127,8 @@ class Analysing:
                 self.use_twin(other, None)
 
     def _on_phase(self, document: Document) -> None:
+        if document in self._observers:
+            self._on_live(document)
         if document.phase in (Phase.READY, Phase.STOPPED):
             self.start(document)
 
@@ -187,6 +208,50 @@ class Analysing:
         if complete:
             document.set_analysing(0.0)
 
+    # -- runs that are paused ----------------------------------------------------------
+
+    def _on_live(self, document: Document) -> None:
+        """Look at all that a run has brought, but only while it is paused."""
+        live = document.live
+        paused = live is not None and live.state == "paused"
+        if not paused or document.phase is not Phase.LIVE:
+            job = self._paused.pop(document, None)
+            if job is not None:
+                job.drop()
+        elif document not in self._paused:
+            self._look_at_all(document)
+
+    def _look_at_all(self, document: Document) -> None:
+        recording = document.source.recording
+        if not len(recording) or self._looked.get(document) == len(recording):
+            return
+        if held_bytes(recording) > PAUSED_BYTES:
+            return  # the audit after the run reads from the file
+        began_at: list[int] = []
+
+        def work(job: Job[Audit]) -> Audit:
+            began_at.append(settled_rows(recording, job.cancelled))
+            return audited_so_far(recording, job.cancelled)
+
+        def done(found: Audit) -> None:
+            del self._paused[document]
+            self._looked[document] = began_at[0]
+            document.set_live_audit(found, paused=True)
+            self._on_live(document)  # the last rows may have come since
+
+        def failed(error: BaseException) -> None:
+            del self._paused[document]
+            grew = not began_at or began_at[0] != len(recording)
+            if isinstance(error, CancelledError):
+                return
+            if grew:  # while it was read, which explains anything
+                self._on_live(document)
+                return
+            self._looked[document] = began_at[0]
+            self._tell(error, f"auditing {document.name} while it is paused")
+
+        self._paused[document] = self.workers.start(work, done, failed)
+
     def _align(self, document: Document, analysis: Analysis) -> None:
         """Lay the clocks over one another, after what matters more is told."""
 
@@ -228,3 +293,35 @@ def _reference(document: Document) -> Examined | None:
     if twin is None or twin.analysis is None:
         return None
     return Examined(twin.recording, twin.analysis.attribution)
+
+
+def settled_rows(recording: Recording, cancelled: Cancel) -> int:
+    """Wait until a run that was paused brings no more rows; returns how many it has.
+
+    Raises
+    ------
+    CancelledError
+        If `cancelled` said so.
+    """
+    rows = -1
+    while rows != len(recording):
+        rows = len(recording)
+        until = time.monotonic() + SETTLED_S
+        while time.monotonic() < until:
+            if cancelled():
+                raise CancelledError(f"auditing {recording.name} was stopped")
+            time.sleep(0.02)
+    return rows
+
+
+def held_bytes(recording: Recording) -> int:
+    """How much memory the values of all fields of the native steps take."""
+    fields = [recording.scene, *(actor.fields for actor in recording.actors)]
+    size = 0
+    for table in fields:
+        for track in table.tracks.values():
+            if track.ragged:
+                size += track.nbytes
+                continue
+            size += len(track) * track.dtype.itemsize * prod(track.shape)
+    return size

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ThemeChoice = Literal["system", "dark", "light"]
+PauseOn = Literal["error", "warning", "never"]
+PAUSE_ON: tuple[PauseOn, ...] = ("error", "warning", "never")
 THEME_CHOICES: tuple[ThemeChoice, ...] = ("system", "dark", "light")
 RECENT_AT_MOST = 12
 
@@ -24,11 +26,17 @@ def theme_choice(name: str) -> ThemeChoice | None:
     return next((choice for choice in THEME_CHOICES if choice == name), None)
 
 
+def pause_choice(name: str) -> PauseOn | None:
+    """From which finding on a run is paused, by its name; None if there is none."""
+    return next((choice for choice in PAUSE_ON if choice == name), None)
+
+
 class Values(msgspec.Struct):
     """The settings as they are written; unknown keys are passed over.
 
     `docks` holds the arrangement of each layout, `geometry` the window's place, both as
-    Qt writes them, in base64.
+    Qt writes them, in base64. `pause_on` is how severe what is found in a run that is
+    watched has to be for the run to be paused.
     """
 
     theme: ThemeChoice = "system"
@@ -37,6 +45,7 @@ class Values(msgspec.Struct):
     geometry: str = ""
     docks: dict[str, str] = {}
     recent: list[str] = []
+    pause_on: PauseOn = "never"
 
 
 class Settings:

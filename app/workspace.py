@@ -22,6 +22,7 @@ from isoscope.app.exporting import Exporting
 from isoscope.app.following import tell_all
 from isoscope.app.going import Going
 from isoscope.app.opening import NoSource, Opened, first_look
+from isoscope.app.pausing import Pausing
 from isoscope.app.replay_view import Replaying
 from isoscope.core.errors import CancelledError, IsoscopeError
 from isoscope.core.summary import counted
@@ -62,6 +63,7 @@ class Workspace:
         self.analysing = Analysing(session, workers, self._tell)
         self.analysing.ended.connect(self._on_analysed)
         self.attaching = Attaching(session, workers, self._tell, self._indexed)
+        self.pausing = Pausing(session, settings)
         self.attaching.changed.connect(self.opening_changed.emit)
         self.curating = Curating(session, workers, self._tell)
         self.exporting = Exporting(session, workers, self._tell)

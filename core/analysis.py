@@ -18,7 +18,7 @@ import numpy as np
 
 from isoscope.core.attribution.align import align
 from isoscope.core.attribution.as_told import as_told
-from isoscope.core.attribution.attributor import Attributor
+from isoscope.core.attribution.attributor import Attributor, attribute
 from isoscope.core.controltime import control_time_s
 from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.audit import audit
@@ -280,6 +280,18 @@ def audited(
     )
     made.prepare()
     return made
+
+
+def audited_so_far(recording: Recording, cancelled: Cancel | None = None) -> Audit:
+    """What is wrong with all that a run, which doesn't go on just now, has brought.
+
+    Raises
+    ------
+    CancelledError
+        If `cancelled` said so.
+    """
+    found = attribute(recording, margins=False, cancelled=cancelled)
+    return audit(Context(Examined(recording, found)), cancelled=cancelled)
 
 
 def aligned(analysis: Analysis, recording: Recording) -> Analysis:

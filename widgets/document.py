@@ -219,11 +219,18 @@ class Document:
         if self.phase is Phase.LIVE:
             self.set_progress(news.rows, news.rows)
 
-    def set_live_audit(self, audit: Audit) -> None:
-        """Take in what is wrong so far with a run that goes on; tells `analysed`."""
+    def set_live_audit(self, audit: Audit, *, paused: bool = False) -> None:
+        """Take in what is wrong so far with a run that goes on; tells `analysed`.
+
+        `paused` is for the audit of all that came before a pause: what only that could
+        find stays until the next pause.
+        """
         if self.own_steps is None:
             self.own_steps = OwnSteps(self.source.recording)
-        self.own_steps.audit = audit
+        if paused:
+            self.own_steps.looked = audit
+        else:
+            self.own_steps.kept_up = audit
         if self.phase is Phase.LIVE:
             self.set_analysis(self.own_steps.analysis())
 

@@ -162,6 +162,13 @@ ACTIONS: tuple[Action, ...] = (
             "While playing, show states between the recorded ones; they are marked",
             kind="check",
         ),
+        Action(
+            "watch.pause_on",
+            "Pause a watched run at findings",
+            (),
+            "As soon as something is found in it; its states are kept as snapshots",
+            kind="submenu",
+        ),
     ),
     *_group(
         "Run",

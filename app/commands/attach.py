@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isoscope.app import console
-from isoscope.app.commands.options import AsJson
+from isoscope.app.commands.options import AsJson, PauseOn
 from isoscope.app.extras import needs
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def attach(
     list_only: Annotated[
         bool, typer.Option("--list", help="Say which runs there are, open no window.")
     ] = False,
+    pause_on: PauseOn = None,
     as_json: AsJson = False,
 ) -> int:
     """Watch a run that goes on, or say which there are."""
@@ -55,8 +56,10 @@ def attach(
     run = runs[0]
     with needs("the window"):
         from isoscope.app.commands.open import open_window
+        from isoscope.app.settings import pause_choice
 
-        return open_window([], attach=(run.address, token, key))
+        level = None if pause_on is None else pause_choice(pause_on.value)
+        return open_window([], attach=(run.address, token, key), pause_on=level)
 
 
 def _list(runs: "list[Run]", as_json: bool) -> int:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isoscope.app import console
-from isoscope.app.commands.options import AsJson, Layout, Overwrite, Size, Theme
+from isoscope.app.commands.options import (
+    AsJson,
+    Layout,
+    Overwrite,
+    PauseOn,
+    Size,
+    Theme,
+)
 from isoscope.app.extras import needs
 from isoscope.core.errors import UsageError
 
@@ -175,6 +182,7 @@ def demo(
     theme: Theme = None,
     layout: Layout = None,
     size: Size = None,
+    pause_on: PauseOn = None,
     as_json: AsJson = False,
 ) -> int:
     """Watch a task that ships, with faults put in where wanted.
@@ -211,8 +219,10 @@ def demo(
         if as_json:
             raise UsageError("running a demo: --json is for --headless")
         from isoscope.app.commands.demo_window import LiveOptions, watch_demo
+        from isoscope.app.settings import pause_choice
 
-        options = LiveOptions(speed, chunk, seconds, record, overwrite)
+        level = None if pause_on is None else pause_choice(pause_on.value)
+        options = LiveOptions(speed, chunk, seconds, record, overwrite, level)
         return watch_demo(settings, options, screenshot, theme, layout, size)
     threads = torch.get_num_threads()
     if scene is not SceneName.resident:

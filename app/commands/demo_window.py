@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoscope.app.demo.settings import DemoSettings
+    from isoscope.app.settings import PauseOn
 
 VISIBLE = 8  # of a resident batch too large for all of it to be read back
 DOING = "running a demo"
@@ -31,6 +32,7 @@ class LiveOptions:
     seconds: float | None = None
     record: Path | None = None
     overwrite: bool = False
+    pause_on: PauseOn | None = None
 
 
 def watch_demo(
@@ -80,6 +82,7 @@ def watch_demo(
             size,
             demo=demo,
             seconds=options.seconds,
+            pause_on=options.pause_on,
         )
 
 

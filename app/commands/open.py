@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from isoscope.app.demo.live_settings import LiveDemo
-    from isoscope.app.settings import ThemeChoice
+    from isoscope.app.settings import PauseOn, ThemeChoice
     from isoscope.app.window import Window
     from isoscope.widgets.replay.request import Way
     from isoscope.widgets.session import Document, Message
@@ -43,6 +43,7 @@ def open_window(
     demo: LiveDemo | None = None,
     seconds: float | None = None,
     replay: str | None = None,
+    pause_on: PauseOn | None = None,
 ) -> int:
     """Open the window and stay until it is closed; returns the exit status.
 
@@ -71,6 +72,8 @@ def open_window(
         Steps the last file again, in this way: ``"actions"``, ``"alone"``,
         ``"pinned"`` or ``"twice"``; and goes to the first divergence, unless `seek`
         says where.
+    pause_on
+        From which finding on a watched run is paused; the settings' by default.
 
     Raises
     ------
@@ -99,6 +102,7 @@ def open_window(
         demo,
         seconds,
         way,
+        pause_on,
     )
 
 
@@ -157,6 +161,7 @@ def _run(
     demo: LiveDemo | None = None,
     seconds: float | None = None,
     way: Way | None = None,
+    pause_on: PauseOn | None = None,
 ) -> int:
     from isoscope import resources
     from isoscope.app.crashes import CrashNet
@@ -181,6 +186,8 @@ def _run(
 
     session.messaged.connect(listen)
     workspace = Workspace(session, Workers(), settings)
+    if pause_on is not None:
+        workspace.pausing.choose(pause_on, remember=False)
     window = Window(workspace, theme)
     # What lives as long as the program needn't be looked at by each collection.
     gc.collect()

@@ -1,9 +1,19 @@
 """Arguments that several subcommands take, so that they read the same everywhere."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
+
+
+class PauseOnName(StrEnum):
+    """From which finding on a run that is watched is paused."""
+
+    error = "error"
+    warning = "warning"
+    never = "never"
+
 
 File: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="A recording.", show_default=False)
@@ -46,4 +56,14 @@ Layout: TypeAlias = Annotated[
 Size: TypeAlias = Annotated[
     str | None,
     typer.Option("--size", metavar="WxH", help="The window's size, such as 1600x1000."),
+]
+
+PauseOn: TypeAlias = Annotated[
+    PauseOnName | None,
+    typer.Option(
+        "--pause-on",
+        help="Pause the watched run, and have its states kept, as soon as something of "
+        "this severity or a worse one is found in it.",
+        show_default="what was chosen in the window last",
+    ),
 ]

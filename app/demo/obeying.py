@@ -70,7 +70,11 @@ class Obeying:
         run, given = self._run, command.arguments
         match command.what:
             case "pause":
-                run.pause()
+                if given.get("snapshot"):  # each environment's, by one more round
+                    self._session.ask_snapshots()
+                    run.step(1)
+                else:
+                    run.pause()
             case "resume":
                 run.resume()
             case "step":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isoscope.app.going import resolve
 from isoscope.app.links import is_link
-from isoscope.app.settings import THEME_CHOICES
+from isoscope.app.settings import PAUSE_ON, THEME_CHOICES
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.positions import parse_position
 from isoscope.core.summary import counted
@@ -89,6 +89,14 @@ class Finder:
         entries += [
             Entry(f"Theme: {choice}", "command", partial(window.set_theme, choice))
             for choice in THEME_CHOICES
+        ]
+        entries += [
+            Entry(
+                f"Pause a watched run at findings: {choice}",
+                "command",
+                partial(window.workspace.pausing.choose, choice),
+            )
+            for choice in PAUSE_ON
         ]
         for key, dock in window.docks.docks.items():
             entries.append(

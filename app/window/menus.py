@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QAction, QActionGroup
 
-from isoscope.app.settings import THEME_CHOICES
+from isoscope.app.settings import PAUSE_ON, THEME_CHOICES
 from isoscope.widgets.keys import ACTIONS, MENUS, Action
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def build_menus(window: Window, bar: QMenuBar) -> None:
         "view.panels": fill_panels,
         "view.theme": fill_themes,
         "bookmark.list": fill_bookmarks,
+        "watch.pause_on": fill_pause_on,
     }
     for name in MENUS:
         menu = bar.addMenu(name)
@@ -104,6 +105,22 @@ def fill_themes(window: Window, menu: QMenu) -> None:
         [(texts[choice], choice) for choice in THEME_CHOICES],
         window.theming.choice,
         window.set_theme,
+    )
+
+
+def fill_pause_on(window: Window, menu: QMenu) -> None:
+    """From which finding on a run that is watched is paused."""
+    texts = {
+        "error": "At an error",
+        "warning": "At a warning or an error",
+        "never": "Never",
+    }
+    pausing = window.workspace.pausing
+    _choices(
+        menu,
+        [(texts[choice], choice) for choice in PAUSE_ON],
+        pausing.level,
+        pausing.choose,
     )
 
 

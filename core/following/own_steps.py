@@ -16,6 +16,7 @@ import numpy as np
 from isoscope.core.analysis import NO_ROWS, Analysis, Timings
 from isoscope.core.attribution.result import Attribution, Reason
 from isoscope.core.controltime import control_time_s
+from isoscope.core.isolation.audit import together
 from isoscope.core.recording.model import Labels, StepKind
 from isoscope.core.recording.tracks import Track
 from isoscope.core.timeline.steps import typical_h
@@ -83,7 +84,15 @@ class OwnSteps:
         self._reason = Track(np.dtype(np.int8), ())
         self._episodes: set[tuple[int, int]] = set()
         self._attribution: Attribution | None = None
-        self.audit: Audit | None = None  # of what has come, as far as checks keep up
+        self.kept_up: Audit | None = None  # by the checks that keep up
+        self.looked: Audit | None = None  # by all of them, when the run was paused last
+
+    @property
+    def audit(self) -> Audit | None:
+        """What is wrong with what has come, as far as anybody has looked."""
+        if self.kept_up is None or self.looked is None:
+            return self.kept_up or self.looked
+        return together(self.kept_up, self.looked)
 
     @property
     def environments(self) -> tuple[int, ...]:

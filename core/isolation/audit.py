@@ -78,6 +78,27 @@ def audit(
     )
 
 
+def together(later: Audit, earlier: Audit) -> Audit:
+    """Two audits of one recording: of each check what the later one says, if it ran."""
+    ran = {check.id for check in later.checks if check.ran}
+    kept = [f for f in earlier.findings if f.id not in ran]
+    before = {check.id: check for check in earlier.checks if check.id not in ran}
+    known = ran | {key for key, check in before.items() if check.ran}
+    return Audit(
+        files=later.files,
+        findings=worst_first([*later.findings, *kept]),
+        not_run=[
+            reason
+            for reason in {
+                **{reason.id: reason for reason in later.not_run},
+                **{reason.id: reason for reason in earlier.not_run},
+            }.values()
+            if reason.id not in known
+        ],
+        checks=[*(c for c in later.checks if c.id in ran), *before.values()],
+    )
+
+
 def merged(audits: Sequence[Audit]) -> Audit:
     """Put the audits of several files together; a check ran if it did on any."""
     ran: dict[str, CheckRan] = {}
