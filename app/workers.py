@@ -7,6 +7,7 @@ to a question that nobody asks any longer is never heard.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -24,6 +25,7 @@ T = TypeVar("T")
 QUICK_THREADS = 1  # first looks at files: short, and HDF5 has one lock anyway
 LONG_THREADS = 2
 PROGRESS_EVERY_S = 0.05
+SWITCH_S = 0.001  # Python's own is 5 ms
 MOST_LASTING = 64  # whose threads are waited for in the end
 
 
@@ -107,6 +109,10 @@ class Workers(QObject):
         self._lasting: list[ThreadPoolExecutor] = []
         self._jobs: list[Job[Any]] = []
         self._closed = False
+        # Where a thread computes, the GUI thread waits so long for its turn, each time
+        # that it has called Qt.
+        self._switch_s = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_S)
         self._collector = Collector(self)
         self.posted.connect(self._on_posted, Qt.ConnectionType.QueuedConnection)
 
@@ -182,6 +188,7 @@ class Workers(QObject):
         running = [future for future in futures if not future.cancelled()]
         ended = not wait(running, timeout_s).not_done
         self._collector.release()
+        sys.setswitchinterval(self._switch_s)
         if ended:
             self._quick.shutdown(wait=True)
             self._long.shutdown(wait=True)

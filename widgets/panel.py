@@ -32,6 +32,7 @@ class Panel(QWidget):
         super().__init__(parent)
         self.session = session
         self.subtitle = ""
+        self.behind = False  # another panel's tab is in front of it
         self._observed: list[tuple[SignalInstance, Callable[..., Any]]] = []
         self.observe(session.theme_changed, self._theme_changed)
 
@@ -70,6 +71,16 @@ class Panel(QWidget):
         for signal, slot in self._observed:
             signal.disconnect(slot, missing_ok=True)
         self._observed.clear()
+
+    def set_behind(self, behind: bool) -> None:
+        """Say whether another panel lies over it; Qt calls it visible all the same."""
+        if behind != self.behind:
+            self.behind = behind
+            if not behind:
+                self.came_to_front()
+
+    def came_to_front(self) -> None:
+        """Catch up with what happened while it was behind another one."""
 
     def settled(self) -> bool:
         """Whether nothing is still to be computed or drawn for the present state."""

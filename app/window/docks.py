@@ -110,6 +110,8 @@ class Dock(QDockWidget):
         if panel.key not in FIXED:
             features |= feature.DockWidgetMovable | feature.DockWidgetFloatable
         self.setFeatures(features)
+        # A dock behind another one's tab is visible to Qt, somewhere out of the window.
+        self.visibilityChanged.connect(lambda seen: panel.set_behind(not seen))
         # Out of the window it has to take drops itself.
         self.topLevelChanged.connect(self.setAcceptDrops)
 

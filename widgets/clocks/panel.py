@@ -27,6 +27,8 @@ from isoscope.widgets.stretch import needs_zoom, stretch_of
 from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from PySide6.QtGui import QResizeEvent, QShowEvent
 
     from isoscope.core.clock import ClockState
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 GROWTH_MS = 200  # a growing recording is drawn anew at most so often
 BUDGET_S = 0.02  # of one event loop's turn, for what the plots need
+SLICE_S = 0.002  # of drawing at a time, where a recording only grew
 
 
 class _Holder(QWidget):
@@ -65,6 +68,9 @@ class ClocksPanel(Panel):
         self._shown: list[PlotSpec] = []
         self._stale = True
         self._growth_ms = GROWTH_MS
+        self._only_grew = False
+        self._rest: Iterator[None] | None = None  # of drawing what has grown
+        self._spent_s = 0.0  # on the picture that is being made
         self._row = -1  # where the cursor was last shown
         self._due = InTurn(self, self.refresh)
         self._move = Soon(self, self._move_cursor)
@@ -171,7 +177,7 @@ class ClocksPanel(Panel):
 
     def _move_cursor(self) -> None:
         document = self._document
-        if document is None or not self.isVisible():
+        if document is None or not self.isVisible() or self.behind:
             return
         row, span = self.session.clock.row, self.canvas.span
         self.canvas.set_cursor(row, str(row))
@@ -186,9 +192,19 @@ class ClocksPanel(Panel):
 
     def invalidate(self, within_ms: int = 0) -> None:
         """Draw the plots anew, soon; when hidden, as soon as they are seen."""
+        self._only_grew = bool(within_ms) and (self._only_grew or not self._stale)
         self._stale = True
-        if self.isVisible() and not (within_ms and self._due.isActive()):
+        if not within_ms:
+            self._rest = None
+        seen = self.isVisible() and not self.behind
+        if seen and not (within_ms and self._due.isActive()):
             self._due.start(within_ms)
+
+    def came_to_front(self) -> None:
+        """Catch up with what happened while another panel was in front of it."""
+        self._move.start()
+        if self._stale:
+            self.invalidate()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Catch up with what happened while hidden."""
@@ -206,11 +222,25 @@ class ClocksPanel(Panel):
 
     def refresh(self) -> None:
         """Make the plots and lay them out now."""
-        begin = time.perf_counter()
-        self._refresh()
+        begin = time.thread_time()  # waiting for others is none of its cost
+        if self._rest is None:
+            self._spent_s = 0.0
+            self._refresh()
+        if self._rest is not None:
+            self._go_on(time.perf_counter() + SLICE_S)
+        self._spent_s += time.thread_time() - begin
         # What costs much is not done so often that nothing else gets a turn.
-        taken_ms = 1000 * (time.perf_counter() - begin)
-        self._growth_ms = max(GROWTH_MS, round(10 * taken_ms))
+        self._growth_ms = max(GROWTH_MS, round(10 * 1000 * self._spent_s))
+        if self._rest is not None:
+            self._due.start(0)
+        elif self._stale and not self._due.isActive():
+            self._due.start(self._growth_ms)  # it grew meanwhile
+
+    def _go_on(self, until_s: float) -> None:
+        for _ in self._rest or ():
+            if time.perf_counter() >= until_s:
+                return
+        self._rest = None
 
     def _refresh(self) -> None:
         self._stale = False
@@ -223,7 +253,7 @@ class ClocksPanel(Panel):
         shown = as_many_as_fit(self._all, self._holder.height())
         stack = self.canvas.stack
         if shown != self._shown:
-            self._shown = shown
+            self._shown, self._only_grew = shown, False
             stack.set_specs(shown)
             stack.set_theme(self.tokens, self.font())
         rows = max(document.expected_rows, 1)
@@ -231,14 +261,25 @@ class ClocksPanel(Panel):
         self._spans[document] = span
         stack.notes = notes_of(document)
         stack.show_times(False)
-        self.canvas.set_span(span)
         if not stack.prepare(span, time.perf_counter() + BUDGET_S):
-            self.invalidate()  # go on after the window's other work
+            # Go on after the window's other work.
+            self._stale = True
+            self._due.start(0)
             return
-        stack.load(span)
-        self.canvas.invalidate()
+        if self._only_grew and self.canvas.painted_once:
+            self._rest = self._loading(span)
+        else:
+            self.canvas.set_span(span)
+            stack.load(span)
+            self.canvas.invalidate()
+        self._only_grew = False
         self._tell(document, span)
         self._move.start()
+
+    def _loading(self, span: Span) -> Iterator[None]:
+        """Load and paint a plot at a time; what is shown stays until all is there."""
+        yield from self.canvas.stack.loading(span)
+        yield from self.canvas.drawing(span)
 
     def _tell(self, document: Document, span: Span) -> None:
         parts = [] if document.focus is None else [f"env {document.focus}"]

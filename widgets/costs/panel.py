@@ -153,8 +153,14 @@ class CostsPanel(Panel):
     def invalidate(self, within_ms: int = 0) -> None:
         """Ask anew, soon; when hidden, as soon as it is seen."""
         self._stale = True
-        if self.isVisible() and not (within_ms and self._due.isActive()):
+        seen = self.isVisible() and not self.behind
+        if seen and not (within_ms and self._due.isActive()):
             self._due.start(within_ms)
+
+    def came_to_front(self) -> None:
+        """Catch up with what happened while another panel was in front of it."""
+        if self._stale:
+            self.invalidate()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Catch up with what happened while hidden."""

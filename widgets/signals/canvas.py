@@ -18,7 +18,7 @@ from isoscope.widgets.signals.span import Span
 from isoscope.widgets.signals.stack import PlotStack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from PySide6.QtCore import QEvent
     from PySide6.QtGui import (
@@ -86,6 +86,20 @@ class Canvas(QWidget):
         self._labels = None
         self.update()
 
+    def drawing(self, span: Span) -> Iterator[None]:
+        """Take the picture of these rows a plot at a time, then show it.
+
+        What is shown stays meanwhile; the caller has loaded the data.
+        """
+        t = self._tokens
+        if t is None or not self.stack.plots:
+            self.set_span(span)
+            return
+        made = self.stack.blank(t, self.devicePixelRatioF())
+        yield from self.stack.drawing(made, t)
+        self.span, self._picture, self._labels = span, made, None
+        self.update()
+
     def set_cursor(self, row: int, caption: str) -> None:
         """Move the cursor; `caption` stands at its foot."""
         if row == self._row and caption == self._caption:
@@ -106,6 +120,11 @@ class Canvas(QWidget):
     def painted(self) -> bool:
         """Whether what is on the screen is up to date."""
         return self._picture is not None and self.painted_row == self._row
+
+    @property
+    def painted_once(self) -> bool:
+        """Whether there is a picture to show until another one is made."""
+        return self._picture is not None
 
     def plot_at(self, y: float) -> int | None:
         """Which plot is at this height, its title included."""

@@ -36,6 +36,8 @@ from isoscope.widgets.stretch import needs_zoom, stretch_of
 from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from PySide6.QtGui import QShowEvent
     from PySide6.QtWidgets import QWidget
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
 GROWTH_MS = 150  # a growing recording is drawn anew at most so often
 BUDGET_S = 0.015  # of work at a time on summaries of long tracks
+SLICE_S = 0.002  # of drawing at a time, where a recording only grew
 
 
 class SignalsPanel(Panel):
@@ -62,6 +65,9 @@ class SignalsPanel(Panel):
         self._stale = True
         self._due = InTurn(self, self.refresh)
         self._growth_ms = GROWTH_MS
+        self._only_grew = False
+        self._rest: Iterator[None] | None = None  # of drawing what has grown
+        self._spent_s = 0.0  # on the picture that is being made
         self._make_parts()
         self._make_tools()
         self.apply_theme()
@@ -289,9 +295,18 @@ class SignalsPanel(Panel):
 
     def invalidate(self, within_ms: int = 0) -> None:
         """Draw the plots anew, soon; when hidden, as soon as they are seen."""
+        self._only_grew = bool(within_ms) and (self._only_grew or not self._stale)
         self._stale = True
-        if self.isVisible() and not (within_ms and self._due.isActive()):
+        if not within_ms:
+            self._rest = None
+        seen = self.isVisible() and not self.behind
+        if seen and not (within_ms and self._due.isActive()):
             self._due.start(within_ms)
+
+    def came_to_front(self) -> None:
+        """Catch up with what happened while another panel was in front of it."""
+        if self._stale:
+            self.invalidate()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Catch up with what happened while hidden."""
@@ -300,13 +315,26 @@ class SignalsPanel(Panel):
             self.invalidate()
 
     def refresh(self) -> None:
-        """Resolve, fetch and lay out now."""
-        self._stale = False
-        begin = time.perf_counter()
-        self._refresh()
+        """Resolve, fetch and lay out now; where it only grew, a little at a time."""
+        begin = time.thread_time()  # waiting for others is none of its cost
+        if self._rest is None:
+            self._spent_s, self._stale = 0.0, False
+            self._refresh()
+        if self._rest is not None:
+            self._go_on(time.perf_counter() + SLICE_S)
+        self._spent_s += time.thread_time() - begin
         # A picture that costs much is not made so often that nothing else gets a turn.
-        taken_ms = 1000 * (time.perf_counter() - begin)
-        self._growth_ms = max(GROWTH_MS, round(10 * taken_ms))
+        self._growth_ms = max(GROWTH_MS, round(10 * 1000 * self._spent_s))
+        if self._rest is not None:
+            self._due.start(0)
+        elif self._stale and not self._due.isActive():
+            self._due.start(self._growth_ms)  # it grew meanwhile
+
+    def _go_on(self, until_s: float) -> None:
+        for _ in self._rest or ():
+            if time.perf_counter() >= until_s:
+                return
+        self._rest = None
 
     def _refresh(self) -> None:
         document = self._document
@@ -326,12 +354,20 @@ class SignalsPanel(Panel):
         span = self._spans.get(document, Span.whole(rows)).grown(rows)
         self._spans[document] = span
         self.canvas.stack.notes = notes_of(document)
-        self.board.show_specs(self._specs, self.tokens)
+        if self.board.show_specs(self._specs, self.tokens):
+            self._only_grew = False
         until_s = time.perf_counter() + BUDGET_S
         if not self.canvas.stack.prepare(span, until_s):
-            self.invalidate()  # go on after the window's other work
+            # Go on after the window's other work.
+            self._stale = True
+            self._due.start(0)
             return
-        self.board.load(span, self.session.clock.state.kind is not TimeKind.NATIVE)
+        times = self.session.clock.state.kind is not TimeKind.NATIVE
+        if self._only_grew and self.canvas.painted_once:
+            self._rest = self.board.loading(span, times)
+        else:
+            self.board.load(span, times)
+        self._only_grew = False
         self._tell(span)
 
     def _tell(self, span: Span) -> None:

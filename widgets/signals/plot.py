@@ -116,14 +116,15 @@ class Plot:
                 solid[:-1] &= np.diff(line.rows) == 1
                 across = line.joined & ~solid
                 wait.setData(line.rows, line.values, connect=across.astype(np.int32))
-            else:
+            elif wait.xData is not None and len(wait.xData):
                 wait.setData([], [])
             curve.setData(line.rows, line.values, connect=solid.astype(np.int32))
             if line.bin_rows == 1 and each_px >= DOTS_FROM_PX:
                 dots.setData(line.rows, line.values)
             else:
                 alone = line.alone
-                dots.setData(line.rows[alone], line.values[alone])
+                if len(dots.data) or alone.any():
+                    dots.setData(line.rows[alone], line.values[alone])
         self._choose_smoothing()
         self._fit_values(low, high)
         self.view.setRange(xRange=(low, high), yRange=(self.low, self.high), padding=0)

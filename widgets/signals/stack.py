@@ -27,7 +27,7 @@ from isoscope.widgets.signals.notes import NO_NOTES
 from isoscope.widgets.signals.plot import Plot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from PySide6.QtWidgets import QWidget
 
@@ -137,6 +137,11 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
 
     def load(self, span: Span) -> None:
         """Fetch what is in view and lay everything out."""
+        for _ in self.loading(span):
+            pass
+
+    def loading(self, span: Span) -> Iterator[None]:
+        """The same a plot at a time: between them others may have a turn."""
         metrics = QFontMetrics(self._font)
         tags = [
             metrics.horizontalAdvance(curve.name) + 9
@@ -149,6 +154,7 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
             plot.load(
                 span.first, span.stop, span.low, span.high, self.body(index).width()
             )
+            yield
         needed = [
             plot.needed_axis_px(metrics, self.body(index).height())
             for index, plot in enumerate(self.plots)
@@ -186,6 +192,13 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
 
     def picture(self, t: Tokens, ratio: float) -> QPixmap:
         """Everything but the cursor and the legends, at this device pixel ratio."""
+        made = self.blank(t, ratio)
+        for _ in self.drawing(made, t):
+            pass
+        return made
+
+    def blank(self, t: Tokens, ratio: float) -> QPixmap:
+        """What `drawing` draws upon."""
         if ratio != self._ratio:
             self._ratio = ratio
             for plot in self.plots:
@@ -194,45 +207,57 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         made = QPixmap(size * ratio)
         made.setDevicePixelRatio(ratio)
         made.fill(QColor(t.panel))
-        painter = QPainter(made)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        everything = QRectF(0, 0, size.width(), size.height())
-        self.render(painter, everything, everything.toRect())
-        painter.setFont(self._font)
-        self._draw_notes(painter, t)
-        for index, plot in enumerate(self.plots):
-            self._draw_unit(painter, plot, self.body(index), t)
-            self._draw_names(painter, plot, self.body(index), t)
-        painter.end()
         return made
 
-    def _draw_notes(self, painter: QPainter, t: Tokens) -> None:
+    def drawing(self, made: QPixmap, t: Tokens) -> Iterator[None]:
+        """Draw `picture` a plot at a time: between them others may have a turn."""
+        for index, plot in enumerate(self.plots):
+            body = self.body(index)
+            with QPainter(made) as painter:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                band = self._band(index)
+                self.render(painter, QRectF(band), band)
+                painter.setFont(self._font)
+                self._draw_notes(painter, index, t)
+                self._draw_unit(painter, plot, body, t)
+                self._draw_names(painter, plot, body, t)
+            yield
+
+    def _band(self, index: int) -> QRect:
+        """The part of the picture that a plot has, over the full width."""
+        count = len(self.plots)
+        top = 0 if index == 0 else self._band(index - 1).bottom() + 1
+        below = self.height()
+        if index + 1 < count:  # a value's label may reach a little into the titles
+            below = self.header(index + 1).top() + self.header_px // 2
+        return QRect(0, top, self.width(), below - top)
+
+    def _draw_notes(self, painter: QPainter, index: int, t: Tokens) -> None:
         """Shade what is not to be trusted, and mark where something is."""
         low, high = self.row_axis.range
         inks = {"error": t.error, "warning": t.warning, "note": t.dim}
-        for index in range(len(self.plots)):
-            body = self.body(index)
-            each = body.width() / max(high - low, 1e-9)
-            painter.save()
-            painter.setClipRect(body)
-            shade = QColor(t.error)
-            shade.setAlpha(26)
-            for first, last in self.notes.spans:
-                left = body.left() + (first - 0.5 - low) * each
-                width = max((last - first + 1) * each, 1.0)
-                painter.fillRect(QRectF(left, body.top(), width, body.height()), shade)
-            for row, tone, _ in self.notes.lines:
-                x = round(body.left() + (row - low) * each) + 0.5
-                ink = QColor(inks[tone])
-                ink.setAlpha(170)
-                pen = QPen(ink, 1, Qt.PenStyle.DotLine)
-                painter.setPen(pen)
-                painter.drawLine(QPointF(x, body.top()), QPointF(x, body.bottom()))
-                if index == 0:
-                    painter.setPen(Qt.PenStyle.NoPen)
-                    painter.setBrush(QColor(inks[tone]))
-                    painter.drawPolygon(_mark(tone, x, body.top() + 1))
-            painter.restore()
+        body = self.body(index)
+        each = body.width() / max(high - low, 1e-9)
+        painter.save()
+        painter.setClipRect(body)
+        shade = QColor(t.error)
+        shade.setAlpha(26)
+        for first, last in self.notes.spans:
+            left = body.left() + (first - 0.5 - low) * each
+            width = max((last - first + 1) * each, 1.0)
+            painter.fillRect(QRectF(left, body.top(), width, body.height()), shade)
+        for row, tone, _ in self.notes.lines:
+            x = round(body.left() + (row - low) * each) + 0.5
+            ink = QColor(inks[tone])
+            ink.setAlpha(170)
+            pen = QPen(ink, 1, Qt.PenStyle.DotLine)
+            painter.setPen(pen)
+            painter.drawLine(QPointF(x, body.top()), QPointF(x, body.bottom()))
+            if index == 0:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(inks[tone]))
+                painter.drawPolygon(_mark(tone, x, body.top() + 1))
+        painter.restore()
 
     def _draw_unit(
         self, painter: QPainter, plot: Plot, body: QRectF, t: Tokens
