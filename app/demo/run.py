@@ -13,6 +13,7 @@ from isoscope.app.demo.pacing import Pacer
 from isoscope.app.demo.placing import next_order
 from isoscope.core.demo import Demo, DemoFault, DemoReturns
 from isoscope.core.envs.faults.fault import RunFault
+from isoscope.core.envs.faults.living import WorkerDeath
 from isoscope.core.envs.faults.storing import RolloutFault
 from isoscope.core.envs.faults.switch import put_in_worker
 from isoscope.core.envs.rollout.sources import ResidentSource
@@ -195,6 +196,9 @@ class DemoRun:
         except VectorEnvError as error:
             # a worker that died, say: what was run until then still counts
             self.ended = one_line(error)
+            for fault in self.faults:
+                if isinstance(fault, WorkerDeath) and fault.waiting:
+                    fault.note()  # it can't say so itself any more
         self.parts.rollout.hand_over()
         return self.report()
 

@@ -71,14 +71,15 @@ def _dropped(
 
 
 def _goes_on(steps: ControlSteps, t: int) -> bool:
-    """Whether a control step begins in the very state that the one before it left."""
+    """Whether a control step may begin in the state that the one before it left."""
     table, natives = steps.table, steps.window.steps
     last = int(table.last_row[steps.before[t]]) - natives.first
     first = int(table.first_row[t]) - natives.first
     if not (0 <= last < len(natives) and 0 <= first < len(natives)):
         return False
     left = steps.window.digests("after")[last]
-    return bool(left) and bool(left == steps.window.digests("before")[first])
+    begun = steps.window.digests("before")[first]
+    return not (left and begun) or bool(left == begun)
 
 
 def _failures(window: LabelledContext) -> Iterator[Finding]:

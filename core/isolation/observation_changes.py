@@ -163,6 +163,8 @@ def _form_of(here: Array, middle: Array, allowed: float) -> tuple[str, str] | No
     for factor, how in FACTORS.items():
         # Only the components with that unit are changed.
         off = np.abs(here - middle) > CLOSE * allowed
-        if close(np.where(off, here / factor, here)):
+        # Whatever is divided by much lies near to nothing: that says nothing.
+        told = np.abs(middle[off]) > CLOSE * allowed
+        if told.all() and close(np.where(off, here / factor, here)):
             return "unit", how
     return None

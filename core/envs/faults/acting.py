@@ -102,7 +102,7 @@ class NonFiniteForce(_Force):
     NAME = "non-finite-force"
     ABOUT = "a native step applies a force that is not a number"
     FINDS = ("non-finite",)
-    MAY_FIND = ("unconverged",)
+    MAY_FIND = ("unconverged",)  # no solver converges on it
 
     def force_n(self, lanes: LaneGroup) -> float:
         """NaN."""
@@ -115,7 +115,7 @@ class DivergingSolve(_Force):
     NAME = "diverging-solve"
     ABOUT = "a native step applies a finite force at which the solver diverges"
     FINDS = ("unconverged",)
-    MAY_FIND = ("non-finite",)
+    MAY_FIND = ("non-finite",)  # what it diverges to
 
     def force_n(self, lanes: LaneGroup) -> float:
         """So large that its square is not finite in the scene's precision."""
@@ -128,7 +128,6 @@ class CallbackMovedState(StageFault):
     NAME = "callback-moved-state"
     ABOUT = "a post-step callback moves a body by a millimetre (a joint by a mrad)"
     FINDS = ("callback-moved-state",)
-    MAY_FIND = ("hidden-leak", "missed-restore")
 
     def step(self, lanes: LaneGroup, substep: int) -> StepReport:
         """Step with the callback in place."""
@@ -161,8 +160,13 @@ class ZeroStep(StageFault):
     def step(self, lanes: LaneGroup, substep: int) -> StepReport:
         """Step by nothing first."""
         mask = self.here(lanes) if substep == 0 else None
-        if mask is not None:
-            lanes.scene.step(0.0, mask)
+        place = lanes.place
+        if mask is not None and place is not None:
+            lanes.place = replace(place, worlds=mask)
+            try:
+                lanes.scene.step(0.0, mask)
+            finally:
+                lanes.place = place
             self.note()
         return self.inner.step(lanes, substep)
 

@@ -12,6 +12,7 @@ from isoscope.core.envs.faults.fault import (
     RunFault,
     StageFault,
     When,
+    Whose,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +57,6 @@ class SameSeedEveryReset(EnvFault):
     NAME = "same-seed-every-reset"
     ABOUT = "from an episode on, every reset gets the seed of the first one"
     FINDS = ("same-seed-every-reset",)
-    MAY_FIND = ("identical-start",)
     SCENES: ClassVar[tuple[SceneKind, ...]] = ONE_WORLD
     WHEN = RESET
     LASTS = True
@@ -81,7 +81,6 @@ class DoubleSeedExpansion(RunFault):
     NAME = "double-seeds"
     ABOUT = "seeds are expanded twice: environment j of worker p gets s + p + j"
     FINDS = ("duplicate-seeds",)
-    MAY_FIND = ("identical-start",)
     SCENES: ClassVar[tuple[SceneKind, ...]] = ONE_WORLD
     NEEDS: ClassVar[tuple[Need, ...]] = ("workers", "others")
 
@@ -97,8 +96,8 @@ class IdenticalStart(StageFault):
     NAME = "identical-start"
     ABOUT = "an episode begins in the state that another environment's began in"
     FINDS = ("identical-start",)
-    MAY_FIND = ("missed-restore", "callback-moved-state", "hidden-leak")
     WHEN = RESET
+    WHOSE: ClassVar[Whose] = "pair"
     NEEDS = OTHERS
 
     def __init__(self, order: Any) -> None:
@@ -142,12 +141,15 @@ class IdenticalStart(StageFault):
 
 
 class SharedRng(StageFault):
-    """Two environments draw from the same generators."""
+    """Two environments draw from the same generators.
+
+    Not in a batch: there numbers are drawn ahead from where each stream stood.
+    """
 
     NAME = "shared-rng"
     ABOUT = "from an episode on, an environment draws from its neighbour's generators"
     FINDS = ("shared-task-state",)
-    MAY_FIND = ("duplicate-seeds",)
+    SCENES: ClassVar[tuple[SceneKind, ...]] = ONE_WORLD
     WHEN = RESET
     NEEDS = OTHERS
     LASTS = True

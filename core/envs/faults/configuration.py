@@ -11,6 +11,7 @@ from isoscope.core.envs.faults.fault import (
     SceneKind,
     StageFault,
     When,
+    Whose,
     put_rows,
 )
 
@@ -113,7 +114,7 @@ class HiddenLeak(StageFault):
             return
         self.inner.apply(lanes, action, substep)
         mixed = action + LEAKED_SHARE * (theirs + lanes.action_high)
-        lanes.view.scene = _Unheard(lanes.scene)  # type: ignore[assignment]
+        lanes.view.scene = _Unheard(lanes.scene)
         try:
             self.inner.apply(lanes, put_rows(mask, mixed, action, lanes), substep)
         finally:
@@ -171,6 +172,7 @@ class FailingCleanup(StageFault):
     NAME = "failing-cleanup"
     ABOUT = "a cleanup of the scene fails as the last environment closes"
     FINDS = ("cleanup-failed",)
+    WHOSE: ClassVar[Whose] = "run"
     WHEN: ClassVar[When] = "start"
 
     def __init__(self, order: FaultOrder) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SceneKind: TypeAlias = Literal["shared", "independent", "resident"]
 Need: TypeAlias = Literal["workers", "others", "policy-state", "frames", "profile"]
 When: TypeAlias = Literal["step", "reset", "end", "start"]
+Whose: TypeAlias = Literal["env", "pair", "process", "run"]
 ANY_SCENE: tuple[SceneKind, ...] = ("shared", "independent", "resident")
 ONE_WORLD: tuple[SceneKind, ...] = ("shared", "independent")
 
@@ -46,6 +47,11 @@ class Fault:
         ``step``: in control step K of the place, from 1. ``reset``: as the episode
         begins, K is 0. ``end``: at the first chance at or after the place. ``start``:
         when the run is set up or ended; the place is ENV:1/0.
+    WHOSE
+        Whom a finding can name. ``env``: the environment of the place. ``pair``: it and
+        another one, of which nobody can say who took the other's. ``process``: one of
+        those in its process, at the place or before, since what the process had not
+        sent is gone with it. ``run``: nobody.
     LASTS
         Whether it goes on from there; otherwise it happens once.
     happened
@@ -60,6 +66,7 @@ class Fault:
     MODES: ClassVar[tuple[str, ...]] = ("next_step", "same_step", "disabled")
     NEEDS: ClassVar[tuple[Need, ...]] = ()
     WHEN: ClassVar[When] = "step"
+    WHOSE: ClassVar[Whose] = "env"
     LASTS: ClassVar[bool] = False
 
     def __init__(self, order: FaultOrder) -> None:

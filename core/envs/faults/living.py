@@ -13,7 +13,7 @@ from isoscope.core.envs.faults.fault import ONE_WORLD, EnvFault, Need, RunFault
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from isoscope.core.envs.faults.fault import Fault, SceneKind
+    from isoscope.core.envs.faults.fault import Fault, SceneKind, Whose
     from isoscope.core.envs.faults.switch import SwitchedEnv
 
 TOO_MANY = 4  # times as many threads as cores, in every worker
@@ -79,6 +79,7 @@ class WorkerDeath(EnvFault):
     NAME = "worker-death"
     ABOUT = "the worker's process is killed in the middle of a control step"
     FINDS = ("incomplete-recording",)
+    WHOSE: ClassVar[Whose] = "process"
     SCENES: ClassVar[tuple[SceneKind, ...]] = ONE_WORLD
     NEEDS: ClassVar[tuple[Need, ...]] = ("workers",)
 
@@ -97,6 +98,7 @@ class ContextThreads(RunFault):
     NAME = "context-threads"
     ABOUT = "every worker's libraries may take four times as many threads as cores"
     FINDS = ("context-threads",)
+    WHOSE: ClassVar[Whose] = "run"
     SCENES: ClassVar[tuple[SceneKind, ...]] = ONE_WORLD
     NEEDS: ClassVar[tuple[Need, ...]] = ("workers",)
 

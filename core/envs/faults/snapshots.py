@@ -39,7 +39,6 @@ class PartialRestore(StageFault):
     NAME = "partial-restore"
     ABOUT = "a restore brings positions back and leaves another's velocities"
     FINDS = ("restore-failed",)
-    MAY_FIND = ("missed-restore", "callback-moved-state")
     SCENES = SHARED
     NEEDS: ClassVar[tuple[Need, ...]] = ("others",)
 

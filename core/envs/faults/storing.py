@@ -175,7 +175,6 @@ class ObservationDtype(RolloutFault):
     NAME = "observation-dtype"
     ABOUT = "an observation is stored in half precision, not as its space declares"
     FINDS = ("observation-schema",)
-    MAY_FIND = ("rounded-values",)
 
     def transitions(self, rollout: Rollout, rows: StoredRows) -> StoredRows:
         """Round it."""
@@ -233,7 +232,7 @@ class TargetAsAction(RolloutFault):
     NAME = "target-as-action"
     ABOUT = "the joints' target (where they have none: pose) is stored as the action"
     FINDS = ("target-as-action",)
-    MAY_FIND = ("action-range",)
+    MAY_FIND = ("action-range",)  # where the target lies outside the box
     FIELDS = (TARGET, POSE, PLACE)
 
     def transitions(self, rollout: Rollout, rows: StoredRows) -> StoredRows:

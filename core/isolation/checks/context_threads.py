@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.summary import counted
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.isolation.context import Context
     from isoscope.core.isolation.findings import Severity
+    from isoscope.core.isolation.labelled_context import LabelledContext
 
 ID = "context-threads"
 SEVERITY: Severity = "warning"
@@ -26,7 +29,8 @@ WANTED, CORES = ("threads_wanted",), ("cores", "cpu_count")
 
 def run(context: Context) -> Iterator[Finding]:
     """Yield one finding for each of the two."""
-    identity = context.tells(NEEDS).identity
+    window = context.tells(NEEDS)
+    identity = window.identity
     live = identity.threads
     wanted, cores = _number(identity.extra, WANTED), _number(identity.extra, CORES)
     if live is None or (wanted is None and cores is None):
@@ -50,7 +54,7 @@ def run(context: Context) -> Iterator[Finding]:
             ),
             evidence={"threads": live, "wanted": wanted},
         )
-    processes = identity.processes or 1
+    processes = max(identity.processes or 1, _processes(window))
     if cores is not None and cores > 0 and live * processes > cores:
         headline = f"{live * processes} engine threads on {counted(cores, 'core')}"
         yield Finding(
@@ -61,8 +65,8 @@ def run(context: Context) -> Iterator[Finding]:
             expected=cores,
             headline=headline,
             message=(
-                f"{headline}: {processes} processes of {counted(live, 'thread')} each "
-                "wait for one another"
+                f"{headline}: {processes} process{'' if processes == 1 else 'es'} of "
+                f"{counted(live, 'thread')} each wait for one another"
             ),
             remedy=(
                 f"Give each process {counted(max(cores // processes, 1), 'thread')}, "
@@ -70,6 +74,12 @@ def run(context: Context) -> Iterator[Finding]:
             ),
             evidence={"threads": live, "processes": processes, "cores": cores},
         )
+
+
+def _processes(window: LabelledContext) -> int:
+    """How many processes took native steps."""
+    told = window.steps.column("process")
+    return len(np.unique(told[told >= 0]))
 
 
 def _number(extra: dict[str, Any], names: tuple[str, ...]) -> int | None:

@@ -149,12 +149,18 @@ def _finding(
     times = f"{len(starts)} of their starts" if len(starts) > 1 else "one start"
     every = ", as every reset in this recording does" if always else ""
     headline = f"{who} begin alike to the last bit"
-    _, episode, control_step = subject.place(rows[0])
+    # Whoever began second did so like the first.
+    first, second = min(starts)[:2]
+    env, episode, control_step = subject.place(second)
+    other, _, _ = subject.place(first)
+    if env is None or env == other:
+        env = known[0] if known else None
+        other = known[1] if len(known) > 1 else None
     return Finding(
         id=ID,
         severity=SEVERITY,
-        env=known[0] if known else None,
-        other_env=known[1] if len(known) > 1 else None,
+        env=env,
+        other_env=other,
         episode=episode,
         control_step=control_step,
         native=(rows[0], rows[-1]),

@@ -339,7 +339,8 @@ class SceneWatch:
             with self.session.guard:
                 if not self._within_step:
                     self._digest = self._state_digest()
-                self._tell("set_state", within_step=self._within_step)
+                env = self._only(args[3] if len(args) > 3 else kwargs.get("worlds"))
+                self._tell("set_state", env, within_step=self._within_step)
         return result
 
     def _was_read(
@@ -387,10 +388,22 @@ class SceneWatch:
             return -1
         return self._number_of(stepping.envs[0])
 
-    def _tell(self, kind: str, **detail: Any) -> None:
+    def _only(self, worlds: Any) -> int:
+        """The environment of the one world that is meant; -1 where several are."""
+        stepping = self._stepping()
+        lanes = self._handle.stepping
+        if stepping >= 0 or worlds is None or lanes is None:
+            return stepping
+        there = np.flatnonzero(self._scene.to_host(worlds, CAUSE))
+        numbers = self.numbers.get(lanes, ())
+        if len(there) != 1 or there[0] >= len(numbers):
+            return -1
+        return int(numbers[there[0]])
+
+    def _tell(self, kind: str, env: int, **detail: Any) -> None:
         self._recorder.event(
             r.SceneEvent(
-                *(kind, self._recorder.rows, self._stepping(), self.number, -1),
+                *(kind, self._recorder.rows, env, self.number, -1),
                 *(1, time.time_ns(), os.getpid(), _thread(), detail),
             )
         )

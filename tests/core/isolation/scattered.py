@@ -2,60 +2,69 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from isoscope.app.demo.recording import DemoRecorder
-from isoscope.app.demo.run import DemoRun
 from isoscope.app.demo.settings import DemoSettings
-from isoscope.app.replaying import make_builtin
-from isoscope.core.attribution.attributor import attribute
 from isoscope.core.envs.faults.order import FaultOrder, Place
 from isoscope.core.envs.faults.registry import all_faults
-from isoscope.core.envs.manager import context
 from isoscope.core.envs.tasks.registry import TASKS
-from isoscope.core.isolation.audit import audit
-from isoscope.core.isolation.context import Context, Examined
-from isoscope.core.recording.registry import load
-from isoscope.core.replay.alone import SteppedAgain
+from tests.core.isolation.recorded_demo import recorded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from isoscope.core.demo import Demo
-    from isoscope.core.isolation.findings import Audit
+    from isoscope.core.envs.faults.fault import Fault
+    from tests.core.isolation.recorded_demo import RecordedDemo
 
-LONGEST = 5  # control steps of an episode
-LAST = 3  # the last episode in which a fault is put
-SPARE = 2  # episodes after it, for what shows late
-POLICIES = ["random", "smooth"]
-QUICK_TASKS = ("CartPole", "CartPoleLab", "DoublePendulumRail")
+POLICIES = ("random", "smooth")
+PRECISIONS = ("float64", "float64", "float32")
+TRIES = 5  # until a place is drawn that the run comes to
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How long and wide such runs are.
+
+    Attributes
+    ----------
+    envs
+        At most, from 2.
+    longest
+        Control steps of an episode.
+    last
+        The last episode in which a fault is put; two more follow, for what shows late.
+    """
+
+    envs: int
+    longest: int
+    last: int
+    tasks: tuple[str, ...]
+
+
+QUICK = Scale(6, 4, 2, ("CartPole", "CartPoleLab", "DoublePendulumRail"))
+WHOLE = Scale(16, 5, 3, tuple(sorted(TASKS)))
 
 
 @dataclass(frozen=True)
 class Scattered:
     """One fault somewhere, and what came of it."""
 
-    name: str
-    settings: DemoSettings
-    demo: Demo
-    said: Audit
+    kind: type[Fault]
+    run: RecordedDemo
 
     @property
-    def happened(self) -> list[tuple[int, int, int]]:
-        """Environment, episode, control step of where it did."""
-        told = self.demo.faults[0].happened
-        return [
-            tuple(int(n) for n in place.replace("/", ":").split(":"))  # type: ignore[misc]
-            for place in told
-        ]
+    def happened(self) -> tuple[int, int, int] | None:
+        """Environment, episode, control step of where it first did."""
+        for told in self.run.demo.faults[0].happened:
+            env, episode, k = (int(n) for n in told.replace("/", ":").split(":"))
+            return env, episode, k
+        return None
 
 
-def settings_at(name: str, number: int, *, quick: bool = False) -> DemoSettings:
+def settings_at(name: str, number: int, scale: Scale = WHOLE) -> DemoSettings:
     """A demo with the fault somewhere: the same one each time for one number."""
     kind = all_faults()[name]
     drawn = np.random.default_rng([number, *name.encode()])
@@ -64,45 +73,68 @@ def settings_at(name: str, number: int, *, quick: bool = False) -> DemoSettings:
         return choices[int(drawn.integers(len(choices)))]
 
     workers = 2 if "workers" in kind.NEEDS else 0
-    envs = int(drawn.integers(2, 6 if quick else 17))
+    envs = int(drawn.integers(2, scale.envs + 1))
     if workers:
         envs = max(4, envs + envs % 2)
     env = int(drawn.integers(envs))
-    episode, k = int(drawn.integers(1, LAST + 1)), int(drawn.integers(1, LONGEST + 1))
+    episode = int(drawn.integers(1, scale.last + 1))
+    k = int(drawn.integers(1, scale.longest + 1))
     if kind.WHEN == "start":
         episode, k = 1, 0
     elif kind.WHEN == "reset":
         k = 0
     return DemoSettings(
-        task=one_of(QUICK_TASKS if quick else sorted(TASKS)),
+        task=one_of(scale.tasks),
         envs=envs,
         scene=one_of(kind.SCENES),
         autoreset=one_of(kind.MODES),
-        policy=one_of(["smooth"] if "policy-state" in kind.NEEDS else POLICIES),
-        precision=one_of(["float64", "float64", "float32"]),
+        policy=one_of(("smooth",) if "policy-state" in kind.NEEDS else POLICIES),
+        precision=one_of(PRECISIONS),
         workers=workers,
         device="cpu",
         seed=int(drawn.integers(1000)),
-        steps=(LAST + SPARE) * (LONGEST + 1),
+        steps=(scale.last + 2) * (scale.longest + 1),
         frames="frames" in kind.NEEDS,
-        task_settings={"max_steps": LONGEST},
+        task_settings={"max_steps": scale.longest},
         faults=(FaultOrder(name, Place(env, episode, k)),),
     )
 
 
-def scattered(folder: Path, settings: DemoSettings) -> Scattered:
-    """Run it, and audit its recording as the command does."""
-    torch.set_num_threads(1)
-    context._managers.clear()
-    file = folder / "run.isoscope.h5"
-    recorder = DemoRecorder(settings, file)
-    with ExitStack() as stack:
-        stack.callback(recorder.close)
-        run = stack.enter_context(DemoRun(settings, recorder.around))
-        recorder.listen(run)
-        demo = run.run()
-    recording = load(file)
-    examined = Examined(recording, attribute(recording))
-    with SteppedAgain(examined, make_builtin) as again:
-        said = audit(Context(examined, resimulator=again))
-    return Scattered(settings.faults[0].name, settings, demo, said)
+def somewhere(folder: Path, name: str, number: int, scale: Scale = WHOLE) -> Scattered:
+    """Put a fault in at a place that the run comes to."""
+    for attempt in range(TRIES):
+        inside = folder / str(attempt)
+        inside.mkdir()
+        settings = settings_at(name, number + 1000 * attempt, scale)
+        found = Scattered(all_faults()[name], recorded(inside, settings))
+        if found.happened is not None:
+            return found
+    raise AssertionError(f"{name} never happened: {settings}")
+
+
+def expect_it_and_only_it(one: Scattered) -> None:
+    """Fail unless the fault was found where it happened, and nothing else was."""
+    kind, at = one.kind, one.happened
+    all_of_them = one.run.said.findings
+    told = [(f.id, f.env, f.episode, f.control_step, f.message) for f in all_of_them]
+    said = f"{one.run.settings}\n{told}"
+    assert at is not None, said
+    found = [f for f in all_of_them if f.id in kind.FINDS]
+    others = [f for f in all_of_them if f.id not in kind.FINDS]
+    assert {f.id for f in found} == set(kind.FINDS), said
+    assert {f.id for f in others} <= set(kind.MAY_FIND), said
+    assert all(f.env == at[0] for f in others), said
+    match kind.WHOSE:
+        case "env":
+            places = {(f.env, f.episode, f.control_step) for f in found}
+            assert places == {at}, said
+        case "pair":
+            assert all(at[0] in (f.env, f.other_env) for f in found), said
+            assert {(f.episode, f.control_step) for f in found} == {at[1:]}, said
+        case "process":
+            for f in found:
+                assert {f.env, at[0]} <= set(f.evidence["environments"]), said
+                assert (f.episode, f.control_step) <= at[1:], said
+        case "run":
+            assert len(found) == 1, said
+            assert found[0].env is None, said

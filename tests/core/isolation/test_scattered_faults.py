@@ -1,0 +1,36 @@
+"""Faults of environments at places drawn by chance: found there, and nothing else.
+
+On scenes in NumPy, which take no time; `test_scattered_engine` has the simulator.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from isoscope.app import environments
+from isoscope.core.envs.faults.registry import all_faults
+from isoscope.core.envs.faults.storing import RolloutFault
+from tests.core.envs.rail_scene import make_rail_scene
+from tests.core.isolation.scattered import QUICK, expect_it_and_only_it, somewhere
+from tests.core.isolation.test_scattered_engine import ENGINE_ONLY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OF_ENVIRONMENTS = [
+    name
+    for name, kind in all_faults().items()
+    if not issubclass(kind, RolloutFault) and name not in ENGINE_ONLY
+]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numbers that are not finite
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("name", OF_ENVIRONMENTS)
+def test_a_fault_is_found_where_it_happened_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+) -> None:
+    monkeypatch.setattr(environments, "make_scene", make_rail_scene)
+    expect_it_and_only_it(somewhere(tmp_path, name, number, QUICK))
