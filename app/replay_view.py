@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.context import Examined
+from isoscope.core.recording.labelled.records import Identity
 from isoscope.core.replay.again import ReplayOptions
 from isoscope.core.replay.again import replay as step_again
 from isoscope.core.replay.compare import TOLERANCE
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from isoscope.widgets.replay.request import Request
     from isoscope.widgets.session import Document, Session
 
-CANCELLED = "stopped"
+    Progress = Callable[[int, int], None]
+
+CANCELLED = "stopped; what was stepped until then is not kept"
+T = TypeVar("T")
 
 
 class Replaying:
@@ -41,7 +45,7 @@ class Replaying:
         tell: Callable[[BaseException, str], str],
     ) -> None:
         self.session, self.workers, self._tell = session, workers, tell
-        self._jobs: dict[Document, Job[Replayed]] = {}
+        self._jobs: dict[Document, Job[Any]] = {}
         self._waiting: dict[Document, tuple[Request, bool]] = {}
         self._panel: ReplayPanel | None = None
         session.removed.connect(self._removed)
@@ -96,11 +100,10 @@ class Replaying:
             job.drop()
 
     def start(self, document: Document, request: Request, *, go: bool = False) -> None:
-        """Step a document again."""
-        panel, analysis = self._panel, document.analysis
-        if panel is None or analysis is None or document in self._jobs:
+        """Step a document again; `go` goes to the first divergence."""
+        panel, examined = self._panel, examined_of(document)
+        if panel is None or examined is None:
             return
-        examined = Examined(document.recording, analysis.attribution)
         options = ReplayOptions(
             start=request.start,
             env=request.env,
@@ -110,43 +113,82 @@ class Replaying:
             tolerances=dict(request.tolerances),
         )
 
-        def work(job: Job[Replayed]) -> Replayed:
-            def progress(done: int, total: int) -> None:
-                if job.cancelled():
-                    raise CancelledError(CANCELLED)
-                job.progress(done, total)
-
+        def work(progress: Progress) -> Replayed:
             keeper = Keeper(TOLERANCE)
-            maker = maker_of(request)
+            maker = maker_of(request, examined)
             report = step_again(examined, maker, options, progress, keeper)
             return Replayed(request.name, report, keeper.states(examined.recording))
 
         def ended(found: Replayed) -> None:
-            del self._jobs[document]
             panel.show_ended(document, request, found)
             first = found.report.first_divergence
             if go and first is not None and first.native is not None:
                 panel.go(first.native)
 
+        self.begin(document, "Stepping again", work, ended)
+
+    def begin(
+        self,
+        document: Document,
+        what: str,
+        work: Callable[[Progress], T],
+        ended: Callable[[T], None],
+    ) -> bool:
+        """Do something for a document in a thread; False while it does something else.
+
+        Parameters
+        ----------
+        what
+            In words: ``"Stepping again"``.
+        work
+            Called in the thread with what takes steps done and all, and stops it.
+        ended
+            Called with its result in this thread, unless it failed or was stopped.
+        """
+        panel = self._panel
+        if panel is None or document in self._jobs:
+            return False
+
+        def run(job: Job[T]) -> T:
+            def progress(done: int, total: int) -> None:
+                if job.cancelled():
+                    raise CancelledError(CANCELLED)
+                job.progress(done, total)
+
+            return work(progress)
+
+        def done(found: T) -> None:
+            del self._jobs[document]
+            ended(found)
+
         def failed(error: BaseException) -> None:
             del self._jobs[document]
             if isinstance(error, CancelledError):
-                text = "stopped; what was stepped until then is not kept"
+                text = CANCELLED
             else:
-                text = self._tell(error, f"stepping {document.name} again")
+                text = self._tell(error, f"{what.lower()}: {document.name}")
             panel.show_failed(document, text)
 
-        panel.show_running(document, request, "Stepping again")
+        panel.show_running(document, what)
         self._jobs[document] = self.workers.start(
-            work,
-            ended,
+            run,
+            done,
             failed,
-            lambda done, total: panel.show_progress(document, done, total),
+            lambda steps, total: panel.show_progress(document, steps, total),
             lasting=True,
         )
+        return True
 
 
-def maker_of(request: Request) -> EngineMaker:
+def examined_of(document: Document) -> Examined | None:
+    """The document's recording and whose its steps are; None while nobody knows."""
+    analysis = document.analysis
+    if analysis is None:
+        return None
+    return Examined(document.recording, analysis.attribution)
+
+
+def maker_of(request: Request, examined: Examined) -> EngineMaker:
     """What makes the engine that a request names.
 
     Raises
@@ -154,6 +196,9 @@ def maker_of(request: Request) -> EngineMaker:
     IsoscopeError
         If it isn't there.
     """
-    from isoscope.app.replaying import make_builtin
+    from isoscope.app.replay_engines import EngineOptions, engine_maker
 
-    return make_builtin
+    labelled = examined.recording.labelled
+    identity = Identity() if labelled is None else labelled.identity
+    options = EngineOptions(request.engine or None, request.module or None)
+    return engine_maker(identity, options)

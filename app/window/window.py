@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         QShowEvent,
     )
 
+    from isoscope.app.branch_view import BranchView
     from isoscope.app.settings import ThemeChoice
     from isoscope.app.workspace import Workspace
     from isoscope.core.clock import ClockState
@@ -111,6 +112,7 @@ class Window(QMainWindow):
         self.attach = Attach(self)
         self.diagnose = DiagnoseCard(self.frame, self.session)
         self.demo = Demo(self)
+        self.branches: BranchView | None = None  # where there is a Replay panel
         self.actions_by_id = Actions(self, Commands(self).handlers())
         wire_panels(self)
         self._fill_header()

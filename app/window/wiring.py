@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from PySide6.QtWidgets import QFileDialog
 
+from isoscope.app.branch_view import BranchView
 from isoscope.widgets.curate.panel import CuratePanel
 from isoscope.widgets.export.panel import ExportPanel
 from isoscope.widgets.replay.panel import ReplayPanel
@@ -65,6 +66,7 @@ def wire_panels(window: Window) -> None:
     replay = window.panels.get("replay")
     if isinstance(replay, ReplayPanel):
         workspace.replaying.show_in(replay)
+        window.branches = BranchView(workspace.replaying, replay)
     if scene is not None and isinstance(scene, SceneCommands):
         window.actions_by_id.bind(
             scene,

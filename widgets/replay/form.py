@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isoscope.widgets.replay.branches import BranchForm
 from isoscope.widgets.replay.request import WAYS, EngineName, Request, Way
 
 if TYPE_CHECKING:
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
 
 BEGINNING, CURSOR = "the beginning", "the cursor"
 MOST_STEPS = 1_000_000
+OURS = "isoscope"
 ENGINES: dict[EngineName, str] = {
+    "": "engine it was recorded with",
     "builtin": "built-in simulator",
-    "superdex": "SuperDex (a Python of its own)",
+    "superdex": "SuperDex, in a process of its own",
 }
 
 
@@ -47,6 +50,7 @@ class ReplayForm(QWidget):
         super().__init__(parent)
         self._tolerances: dict[str, float] = {}
         self._filling = False
+        self._recorded_by_other = False
         self._make_parts()
         self._lay_out()
 
@@ -64,6 +68,18 @@ class ReplayForm(QWidget):
             button.clicked.connect(self._told)
             self.ways[way] = button
         self.ways["actions"].setChecked(True)
+        self.whatif = QToolButton()
+        self.whatif.setText("What if")
+        self.whatif.setObjectName("replay-whatif")
+        self.whatif.setToolTip(
+            "Go on from the cursor with other actions, another configuration or "
+            "another state, and compare: a branch beside the recording"
+        )
+        self.whatif.setCheckable(True)
+        self.whatif.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        group.addButton(self.whatif)
+        self.whatif.clicked.connect(self._told)
+        self.branches = BranchForm()
         self.env, self.start, self.engine = QComboBox(), QComboBox(), QComboBox()
         self.env.addItem("all environments", None)
         for text in (BEGINNING, CURSOR):
@@ -79,6 +95,7 @@ class ReplayForm(QWidget):
         self.steps = QSpinBox()
         self.steps.setRange(0, MOST_STEPS)
         self.steps.setSpecialValueText("all")
+        self.steps.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
         self.steps.setToolTip("Control steps of each environment")
         for combo in (self.env, self.start, self.engine):
             combo.currentIndexChanged.connect(self._told)
@@ -107,8 +124,11 @@ class ReplayForm(QWidget):
         ways.setSpacing(2)
         for button in self.ways.values():
             ways.addWidget(button)
+        ways.addWidget(self.whatif)
         ways.addStretch(1)
-        grid = QGridLayout()
+        self._asked = QWidget()
+        grid = QGridLayout(self._asked)
+        grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(4)
         self._engine_label = QLabel("by the")
@@ -140,7 +160,8 @@ class ReplayForm(QWidget):
         column_box.setContentsMargins(10, 6, 10, 2)
         column_box.setSpacing(5)
         column_box.addLayout(ways)
-        column_box.addLayout(grid)
+        column_box.addWidget(self._asked)
+        column_box.addWidget(self.branches)
         column_box.addLayout(buttons)
         column_box.addWidget(self.bar)
         self._show_module()
@@ -155,7 +176,13 @@ class ReplayForm(QWidget):
     @property
     def way(self) -> Way:
         """How it is stepped."""
-        return next(way for way, button in self.ways.items() if button.isChecked())
+        chosen = [way for way, button in self.ways.items() if button.isChecked()]
+        return chosen[0] if chosen else "actions"
+
+    @property
+    def branching(self) -> bool:
+        """Whether a branch is to be made instead."""
+        return self.whatif.isChecked()
 
     def request(self, cursor: int) -> Request:
         """What is asked for, at this cursor."""
@@ -167,7 +194,7 @@ class ReplayForm(QWidget):
             steps=self.steps.value() or None,
             tolerances=dict(self._tolerances),
             engine=engine,
-            module=self.module.text().strip() if engine != "builtin" else "",
+            module=self.module.text().strip() if self._needs_module else "",
         )
 
     def set_way(self, way: Way) -> None:
@@ -179,6 +206,18 @@ class ReplayForm(QWidget):
         """Choose what steps it."""
         self.engine.setCurrentIndex(self.engine.findData(engine))
         self.module.setText(module)
+
+    @property
+    def _needs_module(self) -> bool:
+        engine = self.engine.currentData()
+        return bool(engine == "superdex" or (not engine and self._recorded_by_other))
+
+    def show_recorded(self, engine: str) -> None:
+        """Say what it was recorded with; only ours needs no scene of the user's."""
+        self._recorded_by_other = bool(engine) and engine != OURS
+        name = f" ({engine})" if engine else ""
+        self.engine.setItemText(0, f"{ENGINES['']}{name}")
+        self._show_module()
 
     def show_environments(self, envs: Sequence[int], chosen: int | None) -> None:
         """Offer these environments."""
@@ -210,9 +249,8 @@ class ReplayForm(QWidget):
             self.changed.emit()
 
     def _show_module(self) -> None:
-        needed = self.engine.currentData() == "superdex"
         for part in (self._module_label, self.module):
-            part.setVisible(needed)
+            part.setVisible(self._needs_module)
 
     # -- how far it is -----------------------------------------------------------------
 
@@ -221,9 +259,14 @@ class ReplayForm(QWidget):
         running = bool(state.running)
         for part in (*self.ways.values(), self.env, self.start, self.engine):
             part.setEnabled(not running)
+        for other in (self.whatif, self.branches):
+            other.setEnabled(not running)
+        self._asked.setVisible(not self.branching)
+        self.branches.setVisible(self.branching)
+        self.copy.setVisible(not self.branching)
         for part in (self.steps, self.module):
             part.setEnabled(not running)
-        self.run.setVisible(not running)
+        self.run.setVisible(not running and not self.branching)
         self.cancel.setVisible(running)
         self.cancel.setEnabled(not state.cancelling)
         self.run.setText("Run" if state.shown is None or stale else "Run again")
@@ -231,7 +274,8 @@ class ReplayForm(QWidget):
         if running:
             self.show_progress(state)
         else:
-            self.doing.setText("what is shown is of another request" if stale else "")
+            told = stale and not self.branching
+            self.doing.setText("what is shown is of another request" if told else "")
 
     def show_progress(self, state: ReplayState) -> None:
         """Show how far it is."""

@@ -43,6 +43,7 @@ class ReplayPanel(Panel):
     title: ClassVar[str] = "Replay"
     run_asked = Signal(object, object)
     cancel_asked = Signal(object)
+    branching = Signal(object)  # somebody looks at a document's branches
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
@@ -72,7 +73,6 @@ class ReplayPanel(Panel):
         self.form.changed.connect(self._form_changed)
         self.form.run_asked.connect(self.run)
         self.form.cancel_asked.connect(self.cancel)
-        self.form.copy_asked.connect(self.copy_command)
         self.form.copy.clicked.connect(self.copy_command)
         self.result.row_wanted.connect(self.go)
         self.result.fields.tolerance_set.connect(self._set_tolerance)
@@ -118,13 +118,21 @@ class ReplayPanel(Panel):
 
     def _focus_changed(self) -> None:
         document = self._document
+        self._tell_branching()
         self.result.set_focus(None if document is None else document.focus)
 
     def _on_clock(self, state: ClockState, _old: ClockState) -> None:
         self.result.plot.set_cursor(state.row)
+        self._tell_branching()
+
+    def _tell_branching(self) -> None:
+        """Have what is said of branches brought up to date, where it is seen."""
+        if self.form.branching and self._document is not None and self.isVisible():
+            self.branching.emit(self._document)
 
     def _form_changed(self) -> None:
         self._show()
+        self._tell_branching()
 
     def _set_tolerance(self, name: str, value: float | None) -> None:
         self.form.set_tolerance(name, value)
@@ -148,6 +156,8 @@ class ReplayPanel(Panel):
         if envs != self._envs:
             self._envs = envs
             self.form.show_environments(envs, None)
+        labelled = document.recording.labelled
+        self.form.show_recorded("" if labelled is None else labelled.identity.engine)
         state.shown = document.replayed
         stale = (
             state.shown is not None
@@ -182,10 +192,10 @@ class ReplayPanel(Panel):
             self._document.set_replay_view(view)
             self._show_views()
 
-    def show_running(self, document: Document, request: Request, what: str) -> None:
+    def show_running(self, document: Document, what: str) -> None:
         """Say what is being done for a document."""
         state = self.state_of(document)
-        state.running, state.asked, state.error = what, request, ""
+        state.running, state.error = what, ""
         state.done = state.total = 0
         state.cancelling = False
         self._show_if(document)
@@ -197,11 +207,15 @@ class ReplayPanel(Panel):
         if document is self._document:
             self.form.show_progress(state)
 
-    def show_ended(self, document: Document, request: Request, found: Replayed) -> None:
-        """Show what came out."""
+    def show_ended(
+        self, document: Document, request: Request | None, found: Replayed | None
+    ) -> None:
+        """Show what came out of a request, or of a branch (None); None changes none."""
         state = self.state_of(document)
-        state.running, state.of = "", request
-        document.set_replayed(found)
+        state.running = ""
+        if found is not None:
+            state.of = request
+            document.set_replayed(found)
         self._show_if(document)
 
     def show_failed(self, document: Document, error: str) -> None:

@@ -258,7 +258,8 @@ class DifferencePlot(QWidget):
             QPointF(self.x_of(row), y) for row, y in zip(rows.tolist(), ys, strict=True)
         ]
         gaps = np.diff(rows)
-        usual = float(np.median(gaps)) if len(gaps) else 1.0
+        # In turn with others, two substeps come together and the next two much later.
+        usual = float(np.quantile(gaps, 0.9)) if len(gaps) else 1.0
         cuts = np.flatnonzero(gaps > BREAK * max(usual, 1.0)) + 1
         painter.setPen(QPen(colour, 1.6))
         for part in np.split(np.arange(len(points)), cuts):
@@ -267,7 +268,7 @@ class DifferencePlot(QWidget):
                 painter.drawPolyline(QPolygonF(line))
             else:
                 painter.drawPoint(line[0])
-        if usual / max(each, 1e-12) >= DOTS_FROM_PX:
+        if len(rows) and body.width() / len(rows) >= DOTS_FROM_PX:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(colour)
             for point in points:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Way: TypeAlias = Literal["actions", "alone", "pinned", "twice"]
-EngineName: TypeAlias = Literal["builtin", "superdex"]
+EngineName: TypeAlias = Literal["", "builtin", "superdex"]  # "" is the recorded one
 
 # By the key: what it is called, what is done, and what it shows.
 WAYS: dict[Way, tuple[str, str]] = {
@@ -55,7 +55,7 @@ class Request:
     tolerances
         By field's name, in its unit; without any, every bit counts.
     engine
-        What steps it.
+        What steps it; empty for the one that it was recorded with.
     module
         ``FILE:FACTORY`` of the user's own scene, for engines that need it.
     """
@@ -65,7 +65,7 @@ class Request:
     start: int | None = None
     steps: int | None = None
     tolerances: Mapping[str, float] = field(default_factory=dict)
-    engine: EngineName = "builtin"
+    engine: EngineName = ""
     module: str = ""
 
     @property
@@ -89,7 +89,7 @@ def command(request: Request, path: Path) -> str:
     for option, value in (("--env", request.env), ("--steps", request.steps)):
         if value is not None:
             parts += [option, str(value)]
-    if request.engine != "builtin":
+    if request.engine:
         parts += ["--engine", request.engine]
     if request.module:
         parts += ["--module", request.module]

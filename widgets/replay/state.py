@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from isoscope.widgets.replay.request import Request
 
 if TYPE_CHECKING:
     from isoscope.core.replay.states import Replayed
+    from isoscope.widgets.replay.request import Request
 
 
 @dataclass(slots=True, eq=False)
@@ -24,9 +23,7 @@ class ReplayState:
     error
         Why nothing came out of it; empty where something did.
     of
-        What was asked for what is shown.
-    asked
-        What was asked last.
+        What was asked for what is shown; None for a branch.
     """
 
     running: str = ""
@@ -36,4 +33,3 @@ class ReplayState:
     cancelling: bool = False
     shown: Replayed | None = None
     of: Request | None = None
-    asked: Request = field(default_factory=Request)

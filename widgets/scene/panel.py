@@ -285,6 +285,7 @@ class ScenePanel(ScenePointing):
             found, model, shown, without, self.tokens, between
         )
         caption = pair_caption(found, self.session.clock.row, interpolated(between))
+        self._show_tools()
         view.show_grid(
             *(model.shapes, model.survey, picture, cells, caption), wire=self.wireframe
         )
@@ -294,7 +295,6 @@ class ScenePanel(ScenePointing):
         if self._director is not None:
             self._director.follow(document.selection.actor)
         self.set_subtitle("side by side")
-        self._show_tools()
 
     def _between(self, document: Document | None, shown: Isolated) -> Between | None:
         """Where between two recorded states the cursor is; None for on one of them."""
