@@ -1,8 +1,9 @@
-"""How long the audit of a labelled recording takes, against reading it once.
+"""How long the audit of a recording takes, and what auditing a live run costs that.
 
-Both begin with the closed file. Reading it once is to open it, take in its steps, and
-have every value of every table and field in memory. The audit is what `isoscope audit`
-does: open, attribute, run all checks.
+Reading a labelled recording once and auditing it both begin with the closed file.
+Reading it once is to open it, take in its steps, and have every value of every table
+and field in memory. The audit is what `isoscope audit` does: open, attribute, run all
+checks.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ from isoscope.core.recording.registry import load
 
 STEPS = 50_000
 ENVS = 64
+PHASES = 12  # of a live run, with the audit off and on in turn
 TABLES = (
     *("native", "transitions", "resets", "events", "snapshots"),
     *("changes", "failures", "profile", "streams"),
 )
 
 
-def run(steps: int = STEPS, rounds: int = FEWEST) -> dict[str, Any]:
+def run(
+    steps: int = STEPS, rounds: int = FEWEST, phases: int = PHASES
+) -> dict[str, Any]:
     """Measure; gives `runs` and the figures.
 
     Parameters
@@ -38,13 +42,16 @@ def run(steps: int = STEPS, rounds: int = FEWEST) -> dict[str, Any]:
         Native steps of the generated run, at least.
     rounds
         Measured rounds.
+    phases
+        Of a live run, with the audit on and off in turn; 0 for none.
 
     Returns
     -------
     dict
         ``ratio_read``: the audit's time over that of reading the file once; what of it
         is attribution and what checks; ``findings`` of the audit, of which there are
-        none to find; ``not_run``; and the seconds of every side.
+        none to find; ``not_run``; and the seconds of every side. With phases, what
+        `isoscope.app.bench.audit_live` says of a live run.
     """
     with tempfile.TemporaryDirectory(prefix="isoscope-bench-") as folder:
         path = Path(folder) / "run.isoscope.h5"
@@ -70,7 +77,14 @@ def run(steps: int = STEPS, rounds: int = FEWEST) -> dict[str, Any]:
         "read_s": took["read"].median_s,
         "audit_s": took["audit"].median_s,
         "open_and_attribute_s": took["attribute"].median_s,
+        **(_live(phases) if phases else {}),
     }
+
+
+def _live(phases: int) -> dict[str, Any]:
+    from isoscope.app.bench.audit_live import run as run_live  # which simulates
+
+    return run_live(phases)
 
 
 def read(path: Path) -> int:

@@ -55,8 +55,12 @@ def attribute(as_json: AsJson = False) -> int:
 
 @cli.command()
 def audit(as_json: AsJson = False) -> int:
-    """Audit a generated labelled recording, against reading it once."""
-    from isoscope.app.bench.audit_bench import run
+    """Audit a labelled recording, against reading it, and a live run, against none."""
+    with needs("simulating"):
+        import gymnasium  # noqa: F401
+        import torch  # noqa: F401
+
+        from isoscope.app.bench.audit_bench import run
 
     return _report("audit", run(), as_json)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.app.bench import audit_bench
+from isoscope.app.bench import audit_bench, audit_live
 from isoscope.app.bench.labelled_run import record_run
 from isoscope.app.bench.shared_run import generate
 from isoscope.core.recording.registry import load
@@ -33,9 +33,19 @@ def test_the_recording_is_the_run_with_its_truth(tmp_path: Path) -> None:
 
 
 def test_it_says_what_it_measured() -> None:
-    figures = audit_bench.run(steps=1500)
+    figures = audit_bench.run(steps=1500, phases=0)
     assert figures["runs"] == 5
     assert figures["findings"] == 0
     assert figures["steps"] >= 1500
     assert figures["not_run"] < figures["checks"] / 3
     assert figures["ratio_read"] > 0
+
+
+def test_a_live_run_is_audited_in_half_of_the_phases() -> None:
+    figures = audit_live.run(2, phase_s=0.6)
+    assert figures["live_on_hz"] > 0
+    assert figures["live_off_hz"] > 0
+    assert figures["ratio_live"] == figures["live_on_hz"] / figures["live_off_hz"]
+    assert figures["live_looks"] >= 1
+    assert figures["live_findings"] == 0
+    assert figures["live_steps"] > 0
