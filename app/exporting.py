@@ -103,7 +103,7 @@ class Exporting:
                     made,
                     request.format,
                     request.target,
-                    mapping=request.mapping,
+                    mapping=request.fields,
                     splits=request.splits,
                     options=request.options,
                     overwrite=request.overwrite,

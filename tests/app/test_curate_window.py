@@ -16,9 +16,12 @@ from PySide6.QtTest import QTest
 from isoscope.app import exporting
 from isoscope.app.workspaces import journal_of
 from isoscope.core.dataset.curate.columns import return_of
+from isoscope.core.dataset.manifest.diff import diff
+from isoscope.core.dataset.manifest.stored import read_manifest
 from isoscope.core.dataset.readers.registry import open_episodes
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.recorder import Recorder
+from isoscope.widgets.export.fields import DTYPE, NAME, UNITS
 from tests.app.cli import printed
 from tests.app.conftest import settle
 from tests.app.stand_ins import WITHOUT_GL
@@ -173,8 +176,17 @@ def test_a_dataset_is_written_and_the_command_writes_the_same(
     panel = export_of(window)
     qtbot.waitUntil(panel.isVisible)
     settle(window)
-    QTest.mouseClick(panel.form.formats["shards"], LEFT)
+    QTest.mouseClick(panel.form.formats["robomimic"], LEFT)
     panel.form.target.setText(str(tmp_path / "mine"))
+    panel.form.env.setText("Cart")
+    tree = panel.form.fields
+    for field, column, text in (
+        ("observation", NAME, "obs/seen"),
+        ("observation", DTYPE, "float64"),
+        ("action", UNITS, "N"),
+    ):
+        (item,) = tree.findItems(field, Qt.MatchFlag.MatchExactly)
+        item.setText(column, text)
     settle(window)
     QTest.mouseClick(panel.buttons.validate, LEFT)
     settle(window)
@@ -184,6 +196,7 @@ def test_a_dataset_is_written_and_the_command_writes_the_same(
     QTest.mouseClick(panel.buttons.export, LEFT)
     settle(window)
     assert panel.state.error == ""
+    assert "Its manifest is inside of it" in panel.buttons.result.text()
     assert panel.buttons.result.text().startswith("✓ Written to")
     assert "Read back and compared" in panel.buttons.result.text()
     made = open_episodes(tmp_path / "mine")
@@ -193,6 +206,13 @@ def test_a_dataset_is_written_and_the_command_writes_the_same(
     words[words.index("--out") + 1] = str(tmp_path / "again")
     printed(capsys, *words[1:])
     other = open_episodes(tmp_path / "again")
+    assert other.features == made.features
+    assert {f.name: f.units for f in made.features}["actions"] == ("N",)
+    assert {f.name: f.dtype for f in made.features}["obs/seen"] == np.float64
+    manifests = [read_manifest(tmp_path / name) for name in ("mine", "again")]
+    found = diff(manifests[0], manifests[1])
+    assert found.claims.bit_for_bit.answer == "yes"
+    assert {d.key for d in found.differences} <= {"created", "waivers"}
     for episode in made.episodes:
         for feature in made.features:
             a, b = (d.read(episode.index, feature.name) for d in (made, other))

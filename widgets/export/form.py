@@ -38,6 +38,12 @@ ENDINGS = {
     "shards": "-shards",
     "isoscope": "-chosen.isoscope.h5",
 }
+# Which formats have a place for what a source may not say.
+ASKS = {
+    "Task": ("lerobot",),
+    "Robot type": ("lerobot",),
+    "Environment's name": ("robomimic", "maniskill"),
+}
 
 
 class ExportForm(QWidget):
@@ -74,13 +80,24 @@ class ExportForm(QWidget):
         self.fps = QLineEdit()
         self.fps.setPlaceholderText("control steps a second: the source doesn't say")
         self.fps.setAccessibleName("Control steps a second")
+        self.task, self.robot, self.env = QLineEdit(), QLineEdit(), QLineEdit()
+        for line, text, about in (
+            (self.task, "task, where episodes don't say", "Task"),
+            (self.robot, "robot", "Robot type"),
+            (self.env, "name of the environment", "Environment's name"),
+        ):
+            line.setPlaceholderText(text)
+            line.setAccessibleName(about)
         self.next_observation = QCheckBox("also the observation after each step")
         self.next_observation.setToolTip(
             "LeRobot frames have no place for what an episode ended in; this keeps it"
         )
         self.fields = FieldsTree()
         self._lay_out()
-        for line in (self.target, self.split, self.seed, self.fps):
+        for line in (
+            *(self.target, self.split, self.seed, self.fps),
+            *(self.task, self.robot, self.env),
+        ):
             line.textChanged.connect(self._changed)
         for box in (self.overwrite, self.next_observation):
             box.toggled.connect(self._changed)
@@ -102,7 +119,7 @@ class ExportForm(QWidget):
             self.formats[key] = button
             row.addWidget(button)
         row.addStretch(1)
-        self._fps_label = QLabel("Rate")
+        self._fps_label, self._told_label = QLabel("Rate"), QLabel("Says")
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(5)
@@ -116,6 +133,7 @@ class ExportForm(QWidget):
                     (self.split, self.by, QLabel("seed"), self.seed),
                 ),
                 (self._fps_label, (self.fps,)),
+                (self._told_label, (self.task, self.robot, self.env)),
             )
         ):
             label.setObjectName("dim")
@@ -152,6 +170,10 @@ class ExportForm(QWidget):
         self.formats[format].setChecked(True)
         self.about.setText(_about(format))
         self.next_observation.setVisible(format == "lerobot")
+        for line in (self.task, self.robot, self.env):
+            line.setVisible(format in ASKS[line.accessibleName()])
+        asks = any(not line.isHidden() for line in (self.task, self.robot, self.env))
+        self._told_label.setVisible(asks)
         if suggested:
             self._filling = True
             self.target.setText(self.suggestion())
@@ -213,10 +235,18 @@ class ExportForm(QWidget):
                 fps=fps,
                 next_observation=self.next_observation.isChecked()
                 and self.format == "lerobot",
+                task=self._text(self.task),
+                robot_type=self._text(self.robot),
+                env_name=self._text(self.env),
             ),
-            self.fields.without(),
+            tuple(self.fields.typed.values()),
             self.overwrite.isChecked(),
         )
+
+    @staticmethod
+    def _text(line: QLineEdit) -> str:
+        """What was typed, where the format asks for it."""
+        return "" if line.isHidden() else line.text().strip()
 
     def _seed(self) -> int:
         text = self.seed.text().strip() or "0"

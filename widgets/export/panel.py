@@ -173,7 +173,7 @@ class ExportPanel(Panel):
                 self.observe(curation.workspace.changed, self._edited)
                 path = document.recording.path
                 hz = curation.episodes.control_hz
-                self.form.fields.show_fields(curation.episodes.features, state.without)
+                self.form.fields.show_fields(curation.episodes.features, state.fields)
                 self.form.show_source(path, state.target, hz=hz)
         self._tell_empty()
         self._show()
@@ -187,7 +187,7 @@ class ExportPanel(Panel):
         state = self.state
         if state is not None:
             state.target = self.form.typed
-            state.without = set(self.form.fields.without())
+            state.fields = self.form.fields.typed
             state.error = ""
         self._show()
         self._due.start(SOON_MS)

@@ -75,7 +75,7 @@ def preview(episodes: Episodes, request: Request) -> Preview:
             episodes,
             request.format,
             request.target,
-            mapping=request.mapping,
+            mapping=request.fields,
             splits=request.splits,
             options=request.options,
         )

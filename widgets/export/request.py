@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isoscope.core.dataset.exporters.plan import ExportOptions, FieldMap
+from isoscope.core.dataset.exporters.plan import BY_ROLE, ExportOptions, FieldMap
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +24,9 @@ class Request:
     ----------
     target
         The file or folder to make.
-    without
-        Features of the source that are left out.
+    fields
+        What features are called, in which units and types; an empty name leaves one
+        out. The rest goes by its role.
     waivers
         Rules that may fail.
     """
@@ -34,14 +35,9 @@ class Request:
     target: Path
     splits: Splits | None = None
     options: ExportOptions = field(default_factory=ExportOptions)
-    without: tuple[str, ...] = ()
+    fields: tuple[FieldMap, ...] = ()
     overwrite: bool = False
     waivers: tuple[Waiver, ...] = ()
-
-    @property
-    def mapping(self) -> list[FieldMap]:
-        """Where features go that don't go by their role."""
-        return [FieldMap(name, "") for name in self.without]
 
 
 def command(
@@ -73,8 +69,14 @@ def command(
             words += ["--split-by", splits.by]
         if splits.seed:
             words += ["--seed", str(splits.seed)]
-    for name in request.without:
-        words += ["--map", f"{name}="]
+    for one in request.fields:
+        words += _words_of(one)
+    for option, text in (
+        ("--task", options.task),
+        ("--robot-type", options.robot_type),
+        ("--env-name", options.env_name),
+    ):
+        words += [option, text] if text else []
     if options.fps is not None:
         words += ["--fps", f"{options.fps:.15g}"]
     if options.next_observation:
@@ -84,6 +86,18 @@ def command(
     if request.overwrite:
         words.append("--overwrite")
     return shlex.join(words)
+
+
+def _words_of(one: FieldMap) -> list[str]:
+    words: list[str] = []
+    if one.target != BY_ROLE:
+        words += ["--map", f"{one.source}={one.target}"]
+    if one.units:
+        told = ",".join("" if unit is None else unit for unit in one.units)
+        words += ["--units", f"{one.source}={told}"]
+    if one.dtype is not None:
+        words += ["--dtype", f"{one.source}={one.dtype}"]
+    return words
 
 
 def whoever() -> str:

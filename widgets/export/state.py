@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from isoscope.core.dataset.curate.edits import Choice
+    from isoscope.core.dataset.exporters.plan import FieldMap
     from isoscope.core.dataset.exporters.report import ExportReport
     from isoscope.core.dataset.validate.report import Report, Waiver
 
@@ -29,8 +30,8 @@ class ExportState:
         The last export that was made.
     error
         Why the last one was not.
-    without
-        Features that are left out.
+    fields
+        What was typed for features, or that they are left out.
     target
         As it was typed; empty for the one that is suggested.
     """
@@ -42,5 +43,5 @@ class ExportState:
     progress: float = 0.0
     done: ExportReport | None = None
     error: str = ""
-    without: set[str] = field(default_factory=set)
+    fields: dict[str, FieldMap] = field(default_factory=dict)
     target: str = ""

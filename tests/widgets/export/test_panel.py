@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLineEdit
 
 from isoscope.core.dataset.curate.edits import Judge
+from isoscope.core.dataset.exporters.plan import BY_ROLE, FieldMap
 from isoscope.core.dataset.validate.run import validate
+from isoscope.widgets.export.fields import DTYPE, NAME, UNITS
 from isoscope.widgets.export.panel import ExportPanel
 from isoscope.widgets.session import Session
 from tests.core.dataset.made import FEATURES, MATRIX, made
@@ -109,7 +112,91 @@ def test_what_a_format_cannot_hold_is_said_and_can_be_left_out(
     item.setCheckState(0, Qt.CheckState.Unchecked)
     qtbot.waitUntil(panel.settled)
     assert item.text(2) == ABSENT
-    assert panel.form.request().without == ("info/matrix",)
+    assert panel.form.request().fields == (FieldMap("info/matrix", ""),)
+
+
+def type_in(qtbot, panel: ExportPanel, field: str, column: int, text: str) -> None:
+    """Double click, type, Return."""
+    tree = panel.form.fields
+    (item,) = tree.findItems(field, Qt.MatchFlag.MatchExactly)
+    tree.scrollToItem(item)
+    spot = tree.visualItemRect(item)
+    spot.setLeft(tree.header().sectionViewportPosition(column) + 6)
+    spot.setWidth(4)
+    qtbot.mouseClick(tree.viewport(), LEFT, pos=spot.center())
+    qtbot.mouseDClick(tree.viewport(), LEFT, pos=spot.center())
+    qtbot.waitUntil(lambda: tree.findChild(QLineEdit) is not None)
+    editor = tree.findChild(QLineEdit)
+    editor.clear()
+    qtbot.keyClicks(editor, text)
+    qtbot.keyClick(editor, Key.Key_Return)
+    qtbot.waitUntil(lambda: tree.findChild(QLineEdit) is None)
+    qtbot.waitUntil(panel.settled)
+
+
+def test_names_units_and_types_are_typed(
+    panel: ExportPanel, document: Document, session: Session, tmp_path: Path, qtbot
+) -> None:
+    choose(qtbot, panel, "robomimic")
+    type_in(qtbot, panel, "observation/position", NAME, "obs/joints")
+    type_in(qtbot, panel, "observation/goal", UNITS, "m")
+    type_in(qtbot, panel, "reward", DTYPE, "float32")
+    assert panel.form.request().fields == (
+        FieldMap("observation/position", "obs/joints"),
+        FieldMap("observation/goal", BY_ROLE, ("m",)),
+        FieldMap("reward", BY_ROLE, dtype="float32"),
+    )
+    (item,) = panel.form.fields.findItems("reward", Qt.MatchFlag.MatchExactly)
+    assert item.text(NAME) == "rewards"
+    before = panel.buttons.totals.text()
+    # What the format can't hold is said at once, by name.
+    type_in(qtbot, panel, "reward", DTYPE, "hat")
+    assert "'hat' is no dtype" in panel.buttons.problem.text()
+    type_in(qtbot, panel, "reward", DTYPE, "")
+    type_in(qtbot, panel, "observation/goal", NAME, "obs/joints")
+    assert "both be obs/joints" in panel.buttons.problem.text()
+    type_in(qtbot, panel, "observation/goal", NAME, "")
+    assert panel.buttons.totals.text() != before  # float64 again
+    # A field keeps what was typed while another document is shown.
+    other = document_of(episodes(tmp_path))
+    session.add(other)
+    qtbot.waitUntil(panel.settled)
+    assert panel.form.request().fields == ()
+    session.activate(document)
+    qtbot.waitUntil(panel.settled)
+    assert [one.source for one in panel.form.request().fields] == [
+        "observation/position",
+        "observation/goal",
+    ]
+
+
+def test_a_key_types_a_name(panel: ExportPanel, document: Document, qtbot) -> None:
+    tree = panel.form.fields
+    tree.setFocus()
+    tree.setCurrentItem(tree.topLevelItem(0))
+    qtbot.keyClick(tree, Key.Key_F2)
+    qtbot.waitUntil(lambda: tree.findChild(QLineEdit) is not None)
+    assert tree.currentColumn() == NAME
+    qtbot.keyClick(tree.findChild(QLineEdit), Key.Key_Escape)
+    qtbot.waitUntil(panel.settled)
+    qtbot.keyClick(tree, Key.Key_Right)
+    assert tree.currentColumn() == UNITS
+    assert panel.form.request().fields == ()
+
+
+def test_what_a_format_asks_for(panel: ExportPanel, document: Document, qtbot) -> None:
+    form = panel.form
+    choose(qtbot, panel, "lerobot")
+    assert (form.task.isVisible(), form.env.isVisible()) == (True, False)
+    qtbot.keyClicks(form.task, "swing up")
+    qtbot.keyClicks(form.robot, "cart")
+    options = form.request().options
+    assert (options.task, options.robot_type) == ("swing up", "cart")
+    choose(qtbot, panel, "robomimic")
+    assert (form.task.isVisible(), form.env.isVisible()) == (False, True)
+    assert form.request().options.task == ""
+    choose(qtbot, panel, "shards")
+    assert not form._told_label.isVisible()
 
 
 def test_bad_splits_and_places_are_said_at_once(
@@ -213,6 +300,10 @@ def test_the_command_is_copied(
     qtbot.mouseClick(panel.form.by, LEFT)
     panel.form.seed.setText("7")
     panel.waive("finite", "a known spike")
+    type_in(qtbot, panel, "action", NAME, "")
+    type_in(qtbot, panel, "action", UNITS, "kN")
+    type_in(qtbot, panel, "reward", DTYPE, "float32")
+    type_in(qtbot, panel, "raw_action", NAME, "forward_inputs.given")
     qtbot.waitUntil(panel.settled)
     qtbot.mouseClick(panel.buttons.copy, LEFT)
     words = shlex.split(QGuiApplication.clipboard().text())
@@ -221,5 +312,7 @@ def test_the_command_is_copied(
         *("--format", "shards", "--out", str(tmp_path / "it's here")),
         *("--workspace", str(tmp_path / "edits.jsonl")),
         *("--split", "train=0.5,valid=0.5", "--split-by", "environment"),
-        *("--seed", "7", "--waive", "finite=a known spike"),
+        *("--seed", "7", "--units", "action=kN", "--dtype", "reward=float32"),
+        *("--map", "raw_action=forward_inputs.given"),
+        *("--waive", "finite=a known spike"),
     ]
