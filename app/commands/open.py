@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from isoscope.widgets.replay.request import Way
     from isoscope.widgets.session import Document, Message
 
-DEMO_LAYOUT, REPLAY_LAYOUT = "live", "replay"
-WATCH_S = 6.0  # a demo before its picture is taken
+LIVE_LAYOUT, REPLAY_LAYOUT = "live", "replay"
+WATCH_S = 6.0  # a run before its picture is taken
 JOIN_S = 120.0  # for a demo to begin
+FIRST_S = 30.0  # for a run to take a native step, or say what it took
 SMALLEST, LARGEST = 200, 16384  # pixels of a window's side
 
 
@@ -193,12 +194,15 @@ def _run(
     gc.collect()
     gc.freeze()
     try:
+        pictured = screenshot is not None or seconds is not None
+        if layout is None and attach is not None and pictured:
+            layout = LIVE_LAYOUT
         if layout is not None or way is not None:
             window.set_layout(layout or REPLAY_LAYOUT)
         if size is not None:
             window.resize(*size)
         if demo is not None:
-            window.demo.start(demo, layout=layout or DEMO_LAYOUT)
+            window.demo.start(demo, layout=layout or LIVE_LAYOUT)
         elif attach is not None:
             window.attach.join(*attach)
         else:
@@ -207,8 +211,10 @@ def _run(
             window.open_files(names[:-1])
             window.open_files(names[-1:], at=seek, then=then)
         with _interruptible(window):
-            if demo is not None and (screenshot is not None or seconds is not None):
-                _watch(window, WATCH_S if seconds is None else seconds, errors)
+            if pictured and (demo is not None or attach is not None):
+                patience_s = FIRST_S if demo is None else JOIN_S
+                watched_s = WATCH_S if seconds is None else seconds
+                _watch(window, watched_s, errors, patience_s)
                 if screenshot is not None:
                     save_png(window, screenshot, overwrite=True)
                 return 0
@@ -258,7 +264,9 @@ def _take_picture(window: Window, path: Path, errors: list[str]) -> None:
     save_png(window, path, overwrite=True)
 
 
-def _watch(window: Window, seconds: float, errors: list[str]) -> None:
+def _watch(
+    window: Window, seconds: float, errors: list[str], patience_s: float
+) -> None:
     """Show a run until it has been watched so long, or the window was closed."""
     from PySide6.QtCore import QEventLoop, QTimer
 
@@ -273,7 +281,7 @@ def _watch(window: Window, seconds: float, errors: list[str]) -> None:
         now, document = time.monotonic(), window.session.active
         if seen is None and document is not None and document.rows:
             seen = now
-        late = seen is None and now - begun > JOIN_S
+        late = seen is None and now - begun > patience_s
         over = seen is not None and now - seen >= seconds
         if over or late or errors or not window.isVisible():
             loop.quit()
@@ -286,7 +294,10 @@ def _watch(window: Window, seconds: float, errors: list[str]) -> None:
     if errors:
         raise ScreenshotError(errors[0])
     if seen is None:
-        raise ScreenshotError("watching the demo: it has not begun")
+        raise ScreenshotError(
+            f"watching a run: no native step of it came within {patience_s:g} s; "
+            "perhaps it is paused, or has not begun"
+        )
 
 
 @contextmanager

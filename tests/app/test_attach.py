@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
+from isoscope.app.commands import attach as command
+from isoscope.app.main import main
 from isoscope.widgets.document import Phase
 from tests.app import stand_ins
 from tests.app.cli import as_json, printed, refused
@@ -91,3 +97,59 @@ def test_the_command_lists_what_can_be_joined(capsys):
     assert as_json(capsys, "attach") == {"schema": "isoscope.attach/1", "runs": []}
     assert "tap.attach(env)" in printed(capsys, "attach", "--list")
     assert "no run of yours" in refused(capsys, "attach", "tcp://127.0.0.1:9")
+
+
+def test_a_picture_of_a_run_is_taken_and_the_window_leaves(tmp_path, pictured, qapp):
+    with support.Child("tests.core.live.runner", "-") as child:
+        assert child.says() == "ready"
+        child.tell("3")
+        child.says()
+        out = tmp_path / "run.png"
+        arguments = ["--screenshot", str(out), "--seconds", "0.5", "--size", "1000x700"]
+        ticking = threading.Thread(target=keep_going, args=(child, out), daemon=True)
+        ticking.start()
+        assert main(["attach", *arguments, "--theme", "light"]) == 0
+        ticking.join()
+        image = QImage(str(out))
+        assert (image.width(), image.height()) == (1000, 700)
+        (document,) = pictured
+        assert document.live is not None
+        assert document.rows > 0
+        child.tell("end")
+        child.process.wait(support.PATIENCE_S)
+
+
+def keep_going(child, out):
+    """Have it step now and then, until there is a picture."""
+    while not out.exists():
+        child.tell("2")
+        child.says()
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def pictured(monkeypatch):
+    """The documents that a window showed when it closed; it has no GL."""
+    shown = []
+    from isoscope.app import window as module
+
+    class Plain(module.Window):
+        def __init__(self, workspace, theme=None):
+            super().__init__(workspace, theme, panels=stand_ins.WITHOUT_GL)
+
+        def closeEvent(self, event):  # noqa: N802
+            shown.extend(self.session.documents)
+            super().closeEvent(event)
+
+    monkeypatch.setattr(module, "Window", Plain)
+    return shown
+
+
+def test_no_picture_of_a_run_that_is_not_there(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "APPEAR_S", 0.3)
+    out = tmp_path / "run.png"
+    said = refused(capsys, "attach", "tcp://127.0.0.1:9", "--screenshot", str(out))
+    assert "no run of yours is at tcp://127.0.0.1:9" in said
+    assert "no run of yours" in refused(capsys, "attach", "--screenshot", str(out))
+    assert not out.exists()
+    assert "--seconds -1" in refused(capsys, "attach", "--seconds", "-1")
