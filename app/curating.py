@@ -178,6 +178,8 @@ class Curating:
 def _touches(
     recording: Recording, analysis: Analysis, audit: Audit, curation: Curation
 ) -> Touches:
-    subject = Examined(recording, analysis.attribution)
-    spread = tainted(subject, audit.findings)
+    spread = analysis.tainted
+    if spread is None:  # a run that was watched, and whose audit was stopped at its end
+        subject = Examined(recording, analysis.attribution)
+        spread = tainted(subject, audit.findings)
     return Touches(curation.episodes, spread, curation.by_transition)

@@ -23,6 +23,7 @@ from isoscope.core.controltime import control_time_s
 from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.audit import audit
 from isoscope.core.isolation.context import Context, Examined
+from isoscope.core.isolation.stretches import stretches
 from isoscope.core.isolation.tainting import Tainting
 from isoscope.core.turns import Turns
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from isoscope.core.attribution.align import AlignResult, AlignSegment
     from isoscope.core.attribution.result import Attribution
     from isoscope.core.isolation.findings import Audit, Finding
+    from isoscope.core.isolation.stretches import Stretch
     from isoscope.core.isolation.tainting import Tainted
     from isoscope.core.recording.model import Labels, Recording
     from isoscope.core.recording.source import Cancel, Progress
@@ -104,6 +106,18 @@ class Analysis:
         on.
         """
         return None if self.tainting is None else self.tainting.tainted
+
+    def tainted_by(self, finding: Finding) -> tuple[Stretch, ...]:
+        """The stretches of native steps that one of the findings taints."""
+        of, found = self._stretches.get(id(finding), (None, ()))
+        if of is not finding:
+            found = stretches(self.labels, finding, self.rows_of)
+            self._stretches[id(finding)] = finding, found
+        return found
+
+    @cached_property
+    def _stretches(self) -> dict[int, tuple[Finding, tuple[Stretch, ...]]]:
+        return {}
 
     @cached_property
     def by_environment(self) -> Int64Array:

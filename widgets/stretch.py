@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isoscope.core.isolation.findings import Finding
+    from isoscope.core.isolation.stretches import Stretch
 
 AROUND = 0.35  # of what is shown of a finding, on either side
 LEAST_ROWS = 24  # on either side
@@ -27,13 +30,15 @@ class Span(Protocol):
         ...
 
 
-def stretch_of(finding: Finding, rows: int) -> tuple[float, float] | None:
+def stretch_of(
+    finding: Finding, rows: int, tainted: Sequence[Stretch] = ()
+) -> tuple[float, float] | None:
     """Rows around a finding and what it taints; None where it has no place."""
     if finding.native is None or rows <= 0:
         return None
     first, last = finding.native
-    begin = min([first, *(low for low, _ in finding.tainted)])
-    end = max([last, *(high for _, high in finding.tainted)])
+    begin = min([first, *(one.low for one in tainted)])
+    end = max([last, *(one.high for one in tainted)])
     end = min(end, begin + MOST_ROWS)
     around = max(AROUND * (end - begin), LEAST_ROWS)
     return max(begin - around, -0.5), min(end + around, rows - 0.5)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isoscope.app.reports.evidence.plot import Plot
     from isoscope.app.reports.report import FileReport
     from isoscope.core.isolation.findings import Audit, Finding
+    from isoscope.core.isolation.stretches import Stretch
 
 LISTED_AT_MOST = 200  # findings of one file that are shown; the rest is counted
 RANGES_AT_MOST = 12
@@ -68,7 +69,9 @@ def _file(report: FileReport, number: int) -> str:
         "<h3>Findings</h3>",
     ]
     shown = audit.findings[:LISTED_AT_MOST]
-    parts += [_finding(finding, report.plots.get(k)) for k, finding in enumerate(shown)]
+    for k, finding in enumerate(shown):
+        tainted = report.tainted[k] if k < len(report.tainted) else ()
+        parts.append(_finding(finding, report.plots.get(k), tainted))
     if not shown:
         parts.append('<p class="clean">Nothing was found.</p>')
     found = sum(check.found for check in audit.checks)
@@ -90,7 +93,9 @@ def _kept_together(sentence: str) -> str:
     )
 
 
-def _finding(finding: Finding, plot: Plot | None) -> str:
+def _finding(
+    finding: Finding, plot: Plot | None, tainted: tuple[Stretch, ...] = ()
+) -> str:
     headline = finding.headline or finding.message
     rest = finding.message
     if rest.startswith(headline):
@@ -109,14 +114,14 @@ def _finding(finding: Finding, plot: Plot | None) -> str:
             f"<figure>{svg(plot)}<figcaption>{legend(plot)}</figcaption></figure>"
         )
     parts.append(f'<p class="remedy"><b>What to do:</b> {escape(finding.remedy)}</p>')
-    rows = _evidence(finding)
+    rows = _evidence(finding, tainted)
     if rows:
         parts.append(f"<details><summary>Evidence</summary>{table((), rows)}</details>")
     parts.append("</article>")
     return "".join(parts)
 
 
-def _evidence(finding: Finding) -> list[Row]:
+def _evidence(finding: Finding, tainted: tuple[Stretch, ...]) -> list[Row]:
     rows: list[Row] = []
     if finding.native is not None:
         rows.append(("native steps", _range(finding.native)))
@@ -130,10 +135,13 @@ def _evidence(finding: Finding) -> list[Row]:
     for a in finding.affected:
         place = place_text(a.episode, a.control_step)
         rows.append((f"env {a.env} affected from", f"{place} (native step {a.native})"))
-    if finding.tainted:
-        ranges = [_range(one) for one in finding.tainted[:RANGES_AT_MOST]]
-        if len(finding.tainted) > RANGES_AT_MOST:
-            ranges.append(f"{len(finding.tainted) - RANGES_AT_MOST} more ranges")
+    if tainted:
+        ranges = [
+            _range((low, high)) + ("" if env is None else f" of env {env}")
+            for low, high, env in tainted[:RANGES_AT_MOST]
+        ]
+        if len(tainted) > RANGES_AT_MOST:
+            ranges.append(f"{len(tainted) - RANGES_AT_MOST} more ranges")
         rows.append(("tainted native steps", ", ".join(ranges)))
     rows += [
         (name.replace("_", " "), _value(value))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import platform
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from isoscope.app.reports.evidence import plots_of
 from isoscope.core.isolation.sentence import sentence_of
+from isoscope.core.isolation.stretches import stretches
 from isoscope.core.recording.model import StepKind
 from isoscope.core.summary import summarize
 from isoscope.core.version import isoscope_version
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from isoscope.app.reports.evidence.plot import Plot
     from isoscope.core.isolation.context import Context
     from isoscope.core.isolation.findings import Audit
+    from isoscope.core.isolation.stretches import Stretch
 
+TAINTS_AT_MOST = 200  # findings of which it is told what they taint
 CHUNK_BYTES = 1 << 20
 PACKAGES = ("numpy", "h5py")
 
@@ -43,6 +47,8 @@ class FileReport:
         The independent twin's file, or None.
     plots
         By the finding's place in the audit's list.
+    tainted
+        What each finding taints, in the order of the audit's list.
     """
 
     audit: Audit
@@ -51,6 +57,7 @@ class FileReport:
     facts: list[tuple[str, str]] = field(default_factory=list)
     reference: str | None = None
     plots: dict[int, Plot] = field(default_factory=dict)
+    tainted: list[tuple[Stretch, ...]] = field(default_factory=list)
 
     @property
     def file(self) -> str:
@@ -63,6 +70,7 @@ def file_report(context: Context, audit: Audit, *, full: bool = False) -> FileRe
     subject = context.subject
     said = sentence_of(subject.recording, subject.attribution, audit)
     sentence = "".join(text for text, _ in said)
+    own = cache(subject.rows_of)
     if not full:
         return FileReport(audit, sentence)
     return FileReport(
@@ -72,6 +80,10 @@ def file_report(context: Context, audit: Audit, *, full: bool = False) -> FileRe
         _facts(context),
         None if context.reference is None else context.reference.file,
         plots_of(context, audit.findings),
+        [
+            stretches(subject.attribution.labels, finding, own)
+            for finding in audit.findings[:TAINTS_AT_MOST]
+        ],
     )
 
 

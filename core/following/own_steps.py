@@ -17,16 +17,19 @@ from isoscope.core.analysis import NO_ROWS, Analysis, Timings
 from isoscope.core.attribution.result import Attribution, Reason
 from isoscope.core.controltime import control_time_s
 from isoscope.core.isolation.audit import together
+from isoscope.core.isolation.stretches import stretches
 from isoscope.core.recording.model import Labels, StepKind
 from isoscope.core.recording.tracks import Track
 from isoscope.core.timeline.steps import typical_h
 from isoscope.core.turns import BREAK, Turns
 
 if TYPE_CHECKING:
-    from isoscope.core.isolation.findings import Audit
+    from isoscope.core.isolation.findings import Audit, Finding
+    from isoscope.core.isolation.stretches import Stretch
     from isoscope.core.recording.model import Recording
     from isoscope.core.recording.tracks import Array, Int64Array
 
+LOOK_AGAIN = 1.05
 _INT, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 
 
@@ -84,6 +87,7 @@ class OwnSteps:
         self._reason = Track(np.dtype(np.int8), ())
         self._episodes: set[tuple[int, int]] = set()
         self._attribution: Attribution | None = None
+        self._stretches: dict[int, tuple[int, tuple[Stretch, ...], Finding]] = {}
         self.kept_up: Audit | None = None  # by the checks that keep up
         self.looked: Audit | None = None  # by all of them, when the run was paused last
 
@@ -103,6 +107,18 @@ class OwnSteps:
         """int64 [n]: the native steps of one environment, ascending."""
         track = self._own.get(env)
         return NO_ROWS if track is None else track.values
+
+    def tainted_by(self, finding: Finding, labels: Labels) -> tuple[Stretch, ...]:
+        """The stretches of `labels` that a finding taints.
+
+        What taints all that follows grows with the run. It is looked at anew when the
+        run has grown by a share, so that all looks together stay linear.
+        """
+        at, found, of = self._stretches.get(id(finding), (-1, (), finding))
+        if at < 0 or of is not finding or len(labels) > at * LOOK_AGAIN:
+            found = stretches(labels, finding, self.rows_of)
+            self._stretches[id(finding)] = len(labels), found, finding
+        return found
 
     def turns_of(self, env: int) -> Turns:
         """The rows of one environment, broken between episodes."""
@@ -222,6 +238,10 @@ class FollowedAnalysis(Analysis):
     def rows_of(self, env: int) -> Int64Array:
         """int64 [n]: the native steps of one environment, ascending."""
         return self._known.rows_of(env)
+
+    def tainted_by(self, finding: Finding) -> tuple[Stretch, ...]:
+        """The stretches that a finding taints; what goes on may end a little early."""
+        return self._known.tainted_by(finding, self.labels)
 
     def turns_of(self, env: int) -> Turns:
         """The rows of one environment, broken between episodes."""

@@ -150,6 +150,19 @@ def row_reasons(
     return _reasons(table.rows, spans)
 
 
+def spans_of(
+    labels: Labels, finding: Finding, own: Callable[[int], Int64Array]
+) -> list[Span]:
+    """The native steps that one finding taints; no transition is looked at.
+
+    Parameters
+    ----------
+    labels, own
+        As in `row_reasons`.
+    """
+    return list(_Table(labels, None, own).spans(0, finding))
+
+
 class Tainting:
     """What the findings of one audit taint, worked out when it is first asked for."""
 

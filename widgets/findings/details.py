@@ -15,7 +15,9 @@ from isoscope.widgets.findings.texts import (
 )
 
 if TYPE_CHECKING:
+    from isoscope.core.analysis import Analysis
     from isoscope.core.isolation.findings import Audit, NotRun
+    from isoscope.core.isolation.stretches import Stretch
     from isoscope.widgets.theme import Tokens
 
 
@@ -28,8 +30,10 @@ HERE = {
 }
 
 
-def details_html(of: Finding | NotRun | Folded, t: Tokens) -> str:
-    """What a row says in full, as rich text."""
+def details_html(
+    of: Finding | NotRun | Folded, t: Tokens, analysis: Analysis | None = None
+) -> str:
+    """What a row says in full, as rich text; with what it taints by the analysis."""
     if isinstance(of, Folded):
         do = "Click it to fold them." if of.open else "Click it to list them."
         head = f"{len(of.checks)} checks could not run here. {do}"
@@ -45,7 +49,7 @@ def details_html(of: Finding | NotRun | Folded, t: Tokens) -> str:
             _table([("before", changed[0]), ("after", changed[1])], t.dim, t.text)
         )
     parts.append(_paragraph(f"<b>Remedy.</b> {escape(of.remedy)}", t.dim, plain=False))
-    parts.append(_table(facts(of), t.dim, t.dim))
+    parts.append(_table(facts(of, _tainted(of, analysis)), t.dim, t.dim))
     return "".join(parts)
 
 
@@ -56,15 +60,19 @@ def quiet_html(audit: Audit, t: Tokens) -> str:
     return head + _paragraph(ran + checks_listed(audit) + ".", t.dim)
 
 
-def plain_text(of: Finding | NotRun | Folded) -> str:
+def plain_text(of: Finding | NotRun | Folded, analysis: Analysis | None = None) -> str:
     """What a row says, to be copied."""
     if isinstance(of, Folded):
         return "\n".join(plain_text(one) for one in of.checks)
     if not isinstance(of, Finding):
         return f"{of.id} could not run: {of.reason}; it needs {of.needs}"
     lines = [f"{of.severity} {of.id}: {of.message}", of.remedy]
-    lines += [f"{name}: {value}" for name, value in facts(of)]
+    lines += [f"{name}: {value}" for name, value in facts(of, _tainted(of, analysis))]
     return "\n".join(lines)
+
+
+def _tainted(of: Finding, analysis: Analysis | None) -> tuple[Stretch, ...]:
+    return () if analysis is None else analysis.tainted_by(of)
 
 
 def _why(reason: str, checks: list[str]) -> str:

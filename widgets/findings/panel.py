@@ -218,7 +218,7 @@ class FindingsPanel(Panel):
             self.details.setText("")
         elif chosen:
             self.details.setText(
-                details_html(self.rows[chosen[0].row()].of, self.tokens)
+                details_html(self.rows[chosen[0].row()].of, self.tokens, analysis)
             )
         elif not audit.findings:
             self.details.setText(quiet_html(audit, self.tokens))
@@ -262,7 +262,10 @@ class FindingsPanel(Panel):
         if isinstance(folded, Folded):
             text = "Fold them" if folded.open else "List them"
             menu.addAction(text, lambda: self.unfold(not folded.open))
-        menu.addAction("Copy", lambda: clipboard.setText(plain_text(row.of)))
+        document = self._document
+        analysis = None if document is None else document.analysis
+        text = plain_text(row.of, analysis)
+        menu.addAction("Copy", lambda: clipboard.setText(text))
         return menu
 
     def apply_theme(self) -> None:

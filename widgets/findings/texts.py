@@ -10,9 +10,10 @@ from isoscope.core.isolation.sentence import change_text, value_text
 from isoscope.core.summary import counted, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from isoscope.core.isolation.findings import Audit, Finding
+    from isoscope.core.isolation.stretches import Stretch
 
 NOTHING_KNOWN = "—"
 MOST_ENVS = 4
@@ -96,8 +97,8 @@ _LINES: dict[str, Callable[[Finding], str]] = {
 }
 
 
-def facts(finding: Finding) -> list[tuple[str, str]]:
-    """All of the evidence, as name and value."""
+def facts(finding: Finding, tainted: Sequence[Stretch] = ()) -> list[tuple[str, str]]:
+    """All of the evidence, and what it taints, as name and value."""
     found: list[tuple[str, str]] = []
     if finding.native is not None:
         first, last = finding.native
@@ -112,10 +113,11 @@ def facts(finding: Finding) -> list[tuple[str, str]]:
     for name, value in finding.evidence.items():
         if value is not None and name not in UNTOLD:
             found.append((_name(name), _value(value)))
-    for low, high in finding.tainted[:MOST_ENVS]:
-        found.append(("tainted", f"native {low:,} to {high:,}"))
-    if len(finding.tainted) > MOST_ENVS:
-        found.append(("tainted", f"{len(finding.tainted) - MOST_ENVS} more ranges"))
+    for low, high, env in tainted[:MOST_ENVS]:
+        whose = "" if env is None or env == finding.env else f" of env {env}"
+        found.append(("tainted", f"native {low:,} to {high:,}{whose}"))
+    if len(tainted) > MOST_ENVS:
+        found.append(("tainted", f"{len(tainted) - MOST_ENVS} more ranges"))
     if finding.confidence < 1:
         found.append(("confidence", f"{finding.confidence:.4g}"))
     return found

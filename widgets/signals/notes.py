@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Literal
 from isoscope.core.isolation.places import row_of
 
 if TYPE_CHECKING:
+    from isoscope.core.analysis import Analysis
     from isoscope.core.isolation.findings import Finding
     from isoscope.widgets.session import Document
 
 Tone = Literal["error", "warning", "note"]
+MOST_LIVE = 20  # findings of a run that goes on whose taint is drawn
 MOST = 400  # marks of a kind: a picture of more tells nothing
 
 
@@ -45,8 +47,16 @@ def notes_of(document: Document | None) -> Notes:
         row = row_of(finding)
         if row is not None:
             lines.append((row, finding.severity, finding.id))
-    return Notes(_spans(findings), tuple(lines))
+    return Notes(_spans(document.analysis, findings), tuple(lines))
 
 
-def _spans(findings: list[Finding]) -> tuple[tuple[int, int], ...]:
-    return tuple(span for f in findings for span in f.tainted)[:MOST]
+def _spans(analysis: Analysis, findings: list[Finding]) -> tuple[tuple[int, int], ...]:
+    """What these taint, the worst first."""
+    found: dict[tuple[int, int], None] = {}
+    for finding in findings[: MOST if analysis.tainted is not None else MOST_LIVE]:
+        found.update(
+            dict.fromkeys((s.low, s.high) for s in analysis.tainted_by(finding))
+        )
+        if len(found) >= MOST:
+            break
+    return tuple(found)[:MOST]

@@ -234,8 +234,10 @@ class SignalsPanel(Panel):
         """Have the native steps of the chosen finding in view, large enough to see."""
         document = self._document
         finding = None if document is None else document.chosen_finding
-        if finding is not None:
-            stretch = stretch_of(finding, self.canvas.span.rows)
+        analysis = None if document is None else document.analysis
+        if finding is not None and analysis is not None:
+            tainted = analysis.tainted_by(finding)
+            stretch = stretch_of(finding, self.canvas.span.rows, tainted)
             if stretch is not None and needs_zoom(
                 stretch, self.span, self.canvas.width()
             ):

@@ -325,9 +325,11 @@ class TimelinePanel(Panel):
         """Have the native steps of the chosen finding in view, large enough to see."""
         document, view = self._document, self.canvas.view
         finding = None if document is None else document.chosen_finding
-        if finding is None:
+        analysis = None if document is None else document.analysis
+        if finding is None or analysis is None:
             return
-        stretch = stretch_of(finding, self.canvas.timeline.rows)
+        tainted = analysis.tainted_by(finding)
+        stretch = stretch_of(finding, self.canvas.timeline.rows, tainted)
         seen = Span(view.first, view.last, view.rows)
         if stretch is not None and needs_zoom(stretch, seen, view.width):
             self.canvas.set_view(view.spanning(*stretch))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.app.reports.evidence.plot import AXES, Line, Mark, Plot
+from isoscope.core.isolation.stretches import stretches
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Context
@@ -42,10 +43,11 @@ def plot_of(context: Context, finding: Finding) -> Plot | None:
         Mark(float(a.native), float(new[part]), f"env {a.env} affected")
         for a in finding.affected[:3]
     ]
+    tainted = stretches(subject.attribution.labels, finding, subject.rows_of)
     return Plot(
         "Gravity, native step by native step",
         f"gravity {AXES[part]} [m/s²]",
         tuple(lines),
         tuple(marks),
-        tuple((a - 0.5, min(b, int(rows[-1])) + 0.5) for a, b in finding.tainted[:1]),
+        tuple((s.low - 0.5, min(s.high, int(rows[-1])) + 0.5) for s in tainted[:1]),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from isoscope.core.isolation.findings import Affected, Audit, CheckRan, Finding, NotRun
+from isoscope.core.isolation.stretches import Stretch
 from isoscope.widgets.findings.details import details_html, plain_text, quiet_html
 from isoscope.widgets.findings.rows import Folded, counts, rows_of
 from isoscope.widgets.findings.texts import (
@@ -148,9 +149,8 @@ def test_facts_have_units_and_leave_out_what_is_not_there() -> None:
         value=float("inf"),
         confidence=0.5,
         evidence={"rows": 7, "residual_m": 0.25, "own_last_native": None, "ok": True},
-        tainted=tuple((i, i) for i in range(6)),
     )
-    said = dict(facts(found))
+    said = dict(facts(found, [Stretch(i, i, 1) for i in range(6)]))
     assert said["native steps"] == "3 to 9"
     assert said["residual [m]"] == "0.25"
     assert said["value"] == "inf"

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.stretches import Stretch
 from isoscope.widgets.session import FieldRef, Session
 from isoscope.widgets.signals.by_env import MOST_ENVS, apart, chosen_envs, split
 from isoscope.widgets.signals.notes import NO_NOTES, notes_of
@@ -208,17 +209,15 @@ def test_notes_are_of_the_finding_that_is_looked_at(recordings: Path) -> None:
 
 
 def test_a_stretch_has_room_around_and_is_never_endless() -> None:
-    def found(native, tainted=()) -> Finding:
+    def found(native) -> Finding:
         texts = {"headline": "", "message": "", "remedy": ""}
-        return Finding(
-            id="x", severity="error", native=native, tainted=tainted, **texts
-        )
+        return Finding(id="x", severity="error", native=native, **texts)
 
     class View:
         def __init__(self, low: float, high: float) -> None:
             self.low, self.high = low, high
 
-    assert stretch_of(found((34, 39), ((34, 39),)), 126) == (10, 63)
+    assert stretch_of(found((34, 34)), 126, (Stretch(34, 39, 0),)) == (10, 63)
     assert stretch_of(found((0, 0)), 10) == (-0.5, 9.5)
     low, high = stretch_of(found((100, 90_000)), 100_000)
     assert (low, high) == (-0.5 if 100 - 140 < 0 else 100 - 140, 640)

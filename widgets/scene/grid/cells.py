@@ -157,15 +157,16 @@ class CellMaker:
             spans = self._spans[env] = [
                 (low, high, finding)
                 for finding in analysis.findings_of(env)
-                for low, high in _places(finding, env)
+                for low, high in _places(analysis, finding, env)
             ]
         found = [f for low, high, f in spans if low <= row <= high]
         return min(found, key=lambda f: SEVERITIES.index(f.severity), default=None)
 
 
-def _places(finding: Finding, env: int) -> list[tuple[int, int]]:
+def _places(analysis: Analysis, finding: Finding, env: int) -> list[tuple[int, int]]:
     """The rows at which a finding has to do with an environment."""
-    places = list(finding.tainted)
+    tainted = analysis.tainted_by(finding)
+    places = [(low, high) for low, high, whose in tainted if whose in (env, None)]
     if finding.native is not None and finding.env == env:
         places.append(finding.native)
     return places
