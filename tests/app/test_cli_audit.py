@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -268,3 +269,17 @@ def test_a_file_that_can_not_be_read_is_an_error(tmp_path: Path, capsys) -> None
     both = suites(tmp_path, capsys, CLEAN, path("killed"), status=2)
     assert both[1].get("errors") == "1"
     assert "its writer died" in both[1].find("testcase/error").get("message")
+
+
+def test_the_audit_finds_actions_from_a_space_that_nobody_seeded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "run.isoscope.h5")
+    given = ["--envs", "2", "--steps", "5", "--device", "cpu"]
+    order = ["--fault", "unseeded-action-space@1:1/3", "--record", path]
+    assert main(["demo", "--headless", *given, *order, "--json"]) == 0
+    capsys.readouterr()
+    assert main(["audit", path, "--json", "--fail-on", "warning"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert found["id"] == "unseeded-action-space"
+    assert (found["env"], found["episode"], found["control_step"]) == (1, 1, 3)

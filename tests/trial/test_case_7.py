@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from isoscope.app.environments import EnvFactory
+from isoscope.app.main import main
 from isoscope.core.envs.stages import Stages, WrappedStages
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from isoscope.core.envs.lanes import LaneGroup
 
 N = 4
@@ -76,3 +80,59 @@ def test_a_missed_restore_shows_in_that_environment_at_that_step() -> None:
     b = traces([alone(i) for i in range(N)], 6)
     found = [first_difference(x, y) for x, y in zip(a, b, strict=True)]
     assert found == [None, None, 4, None]
+
+
+# -- by the command line ---------------------------------------------------------------
+
+
+def demo(path: Path, envs: int, *more: str) -> Path:
+    told = ["--envs", str(envs), "--steps", "7", "--device", "cpu"]
+    given = ["demo", "--headless", *told, "--record", str(path), "--json", *more]
+    assert main(given) == 0
+    return path
+
+
+def asked(capsys: pytest.CaptureFixture[str], *given: str) -> tuple[int, Any]:
+    capsys.readouterr()
+    status = main([*given, "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_recordings_together_and_alone_are_equal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    together = demo(tmp_path / "together.isoscope.h5", N)
+    for env in range(N):
+        alone = demo(tmp_path / f"{env}.isoscope.h5", 1, "--seed", str(env))
+        _, said = asked(capsys, "compare", str(together), str(alone))
+        assert said["first_divergence"] is None
+        (pair,) = said["pairs"]
+        assert (pair["env_a"], pair["env_b"], pair["how"]) == (env, 0, "starts")
+        assert pair["compared_steps"] == 1 + 2 * 7
+    status, found = asked(capsys, "audit", str(together))
+    assert (status, found["findings"]) == (0, [])
+    assert next(c["ran"] for c in found["checks"] if c["id"] == "hidden-leak")
+
+
+@pytest.mark.parametrize(
+    ("fault", "key", "other"),
+    [("missed-restore", "missed-restore", 1), ("hidden-leak", "hidden-leak", None)],
+)
+def test_the_audit_names_the_step_and_whose_state_it_was(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    fault: str,
+    key: str,
+    other: int | None,
+) -> None:
+    path = demo(tmp_path / "run.isoscope.h5", N, "--fault", f"{fault}@2:1/4")
+    status, said = asked(capsys, "audit", str(path))
+    assert status == 1
+    (found,) = said["findings"]
+    assert found["id"] == key
+    assert (found["env"], found["episode"], found["control_step"]) == (2, 1, 4)
+    if other is not None:
+        assert found["other_env"] == other
+    # asked not to step again, only what the file shows is found
+    _, said = asked(capsys, "audit", str(path), "--no-step-again")
+    assert [f["id"] for f in said["findings"]] == [key] * (other is not None)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from isoscope.app.environments import EnvFactory
+from isoscope.app.main import main
 from isoscope.core.envs.errors import SnapshotLostError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PUSH = np.array([3.0], np.float32)
 
@@ -79,3 +84,18 @@ def test_where_a_has_no_state_it_says_so() -> None:
     b.step(PUSH)
     a.close()
     b.close()
+
+
+@pytest.mark.parametrize("fault", ["stale-render", "stale-observation"])
+def test_the_audit_finds_what_was_read_in_another_s_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str
+) -> None:
+    path = str(tmp_path / "run.isoscope.h5")
+    given = ["--envs", "3", "--steps", "5", "--device", "cpu"]
+    order = ["--fault", f"{fault}@1:1/3", "--record", path]
+    assert main(["demo", "--headless", *given, *order, "--json"]) == 0
+    capsys.readouterr()
+    assert main(["audit", path, "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert found["id"] == "stale-read"
+    assert (found["env"], found["episode"], found["control_step"]) == (1, 1, 3)

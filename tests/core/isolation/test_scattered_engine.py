@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # stepping again, of scenes in NumPy there is no engine.
 WORKERS = [n for n, kind in all_faults().items() if "workers" in kind.NEEDS]
 ENGINE_ONLY = [*WORKERS, "hidden-leak", "observation-unit"]
+# Some of those that scenes in NumPy show too.
+AS_WELL = ("missed-restore", "friction-leak", "shared-rng", "end-flags-swapped")
 PLACES = 20
 
 
@@ -34,6 +36,11 @@ PLACES = 20
 )
 def test_what_only_the_simulator_shows(tmp_path: Path, name: str, number: int) -> None:
     expect_it_and_only_it(somewhere(tmp_path, name, number, QUICK))
+
+
+@pytest.mark.parametrize("name", AS_WELL)
+def test_the_simulator_shows_the_same(tmp_path: Path, name: str) -> None:
+    expect_it_and_only_it(somewhere(tmp_path, name, 0, QUICK))
 
 
 @pytest.mark.slow

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from isoscope.app.demo.settings import DemoSettings
+from isoscope.core.envs.faults.registry import all_faults
+from isoscope.core.envs.faults.storing import RolloutFault
 from isoscope.core.envs.tasks.registry import TASKS
 from tests.core.isolation.recorded_demo import recorded
 
@@ -23,6 +25,13 @@ WORKERS = (0, 2)  # in turn in this process, or two processes with two each
 # A fifth of the runs in single precision, in every combination over the whole list.
 PRECISIONS = ("float64", "float64", "float32", "float64", "float64")
 IN_ALL = 100
+# By checks of what the consumer stored, and of sensors and profile.
+LOOKED_AT = {
+    key
+    for kind in all_faults().values()
+    if issubclass(kind, RolloutFault) and "policy-state" not in kind.NEEDS
+    for key in kind.FINDS
+}
 # Of those with workers, which take seconds to start.
 ALWAYS = ("CartPole-shared-2-workers-next_step-3",)
 
@@ -78,3 +87,6 @@ def expect_nothing(folder: Path, run: dict[str, Any]) -> None:
     assert one.rows > 30
     assert [f"{f.severity}: {f.message}" for f in one.said.findings] == []
     assert one.demo.problems == []
+    if not run["workers"]:  # whose rows the consumer's are not told beside
+        ran = {check.id for check in one.said.checks if check.ran}
+        assert ran >= LOOKED_AT
