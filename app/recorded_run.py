@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from isoscope.app.run_settings import RANDOM, ZERO, RunSettings, Vector
+from isoscope.app.saved_policy import SavedActing, is_saved, read_policy
 from isoscope.core import tap
 from isoscope.core.errors import IsoscopeError, UsageError, one_line
 from isoscope.core.newfile import refuse_bad_target
@@ -128,12 +129,17 @@ def record(
     try:
         try:
             env = _attached(settings, make, options)
+            try:
+                act = _policy(env, settings)
+            except BaseException:
+                env.close()
+                raise
         except BaseException:
             tap.detach()
             settings.out.unlink(missing_ok=True)  # nothing was recorded
             raise
         try:
-            episodes = _run(env, settings, progress)
+            episodes = _run(env, act, settings, progress)
         finally:
             _told("closing the environments", env.close)
     finally:
@@ -170,7 +176,11 @@ def check(settings: RunSettings) -> None:
         raise UsageError(f"{DOING}: the seed {settings.seed}; give 0 or more")
     if settings.module:
         load_function(settings.module)
-    if settings.policy not in (RANDOM, ZERO):
+    if is_saved(settings.policy):
+        read_policy(settings.policy, settings.policy_parts)
+    elif settings.policy_parts is not None:
+        raise UsageError(f"{DOING}: --policy-parts goes with a checkpoint")
+    elif settings.policy not in (RANDOM, ZERO):
         load_function(settings.policy)
 
 
@@ -212,10 +222,12 @@ def _vector(settings: RunSettings, factories: list[Callable[..., Any]]) -> Any:
 
 
 def _run(
-    env: Any, settings: RunSettings, progress: Callable[[int, int], object] | None
+    env: Any,
+    act: Callable[[Any], Any],
+    settings: RunSettings,
+    progress: Callable[[int, int], object] | None,
 ) -> int:
     """Step all environments; gives how many episodes ended."""
-    act = _policy(env, settings)
     single = settings.vector is Vector.NONE
     seen, _ = _told("resetting", partial(env.reset, seed=settings.seed))
     ended = 0
@@ -223,6 +235,8 @@ def _run(
         action = _told("asking the policy", partial(act, seen))
         seen, _, terminated, truncated, _ = _told("stepping", partial(env.step, action))
         done = np.logical_or(terminated, truncated)
+        if isinstance(act, SavedActing):
+            act.after(done)
         ended += int(np.sum(done))
         if single and done:
             seen, _ = _told("resetting", env.reset)
@@ -238,6 +252,10 @@ def _policy(env: Any, settings: RunSettings) -> Callable[[Any], Any]:
         return lambda seen: space.sample()
     if settings.policy == ZERO:
         return lambda seen: _zeros(space.sample())
+    if is_saved(settings.policy):
+        single = settings.vector is Vector.NONE
+        parts = settings.policy_parts
+        return SavedActing(settings.policy, env, single=single, parts=parts)
     return load_function(settings.policy)
 
 

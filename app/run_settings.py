@@ -32,7 +32,10 @@ class RunSettings:
     steps
         Control steps of every environment.
     policy
-        ``random``, ``zero``, or ``FILE:FUNCTION``, called with the observations.
+        ``random``, ``zero``, ``FILE:FUNCTION``, called with the observations, or a
+        checkpoint's file.
+    policy_parts
+        Of a checkpoint, the parts to restore; None for all.
     """
 
     out: Path
@@ -42,6 +45,7 @@ class RunSettings:
     steps: int = 256
     vector: Vector = Vector.SYNC
     policy: str = RANDOM
+    policy_parts: list[str] | None = None
     seed: int = 0
     snapshots_every: int = 50
     overwrite: bool = False

@@ -128,6 +128,16 @@ def collect(
             show_default=False,
         ),
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="F",
+            help="Keep the policy in a file, too, for isoscope record --policy: "
+            "*.policy.safetensors.",
+            show_default=False,
+        ),
+    ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier run's shards.")
     ] = False,
@@ -173,6 +183,7 @@ def collect(
                 overwrite=overwrite,
                 on_ray=on_ray,
                 record=record,
+                checkpoint=checkpoint,
                 progress=report,
             )
     finally:
@@ -183,6 +194,8 @@ def collect(
         console.emit_json(done)
         return 0
     _show(done, out)
+    if checkpoint is not None:
+        console.tell(f"the policy is in {checkpoint}")
     return 0
 
 

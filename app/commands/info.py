@@ -1,8 +1,10 @@
 """``isoscope info``: what a recording holds, and what it can be used for."""
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+import typer
 
 from isoscope.app import console
 from isoscope.app.commands.options import AsJson, File
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.recording.info import ActorInfo, FieldInfo, Info
 
+CHECKPOINT = ".safetensors"
 NAMED_AT_MOST = 4  # actors with the same fields that are named; more are counted
 LISTED_AT_MOST = 6  # durations, gravities
 # What people look for first comes first.
@@ -28,9 +31,27 @@ KINDS = (
 )
 
 
-def info(file: File, as_json: AsJson = False) -> int:
-    """Say what a recording holds and can be used for."""
+def info(
+    file: File,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="REC",
+            help="Of a checkpoint of a policy: hold what it does against a recording's "
+            "actions and their limits.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Say what a recording, or a checkpoint of a policy, holds and can be used for."""
     from isoscope.app.loading import load
+
+    if against is not None or file.name.endswith(CHECKPOINT):
+        from isoscope.app.commands.policy_info import policy_info
+
+        return policy_info(file, against, as_json=as_json)
     from isoscope.core.recording.info import info as describe
 
     described = describe(load(file))

@@ -52,10 +52,21 @@ def record(
         str,
         typer.Option(
             "--policy",
-            metavar="random|zero|FILE:FUNCTION",
-            help="What acts; a function is called with the observations.",
+            metavar="random|zero|FILE:FUNCTION|CHECKPOINT",
+            help="What acts; a function is called with the observations. A checkpoint "
+            "is a *.safetensors (docs/replay.md).",
         ),
     ] = "random",
+    policy_parts: Annotated[
+        str | None,
+        typer.Option(
+            "--policy-parts",
+            metavar="PART,PART",
+            help="Of a checkpoint, restore these parts only: policy, normaliser, "
+            "connector, hidden, rng. By default all, and half of it is refused.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[
         int, typer.Option("--seed", help="Of the environments and the actions.")
     ] = 0,
@@ -73,6 +84,8 @@ def record(
     Everything that the environments can tell: native steps with whose each was, states,
     control inputs, transitions, seeds, snapshots. Open it like any other recording.
     """
+    from isoscope.app.saved_policy import parts_of
+
     settings = RunSettings(
         out=out,
         env=env,
@@ -81,6 +94,7 @@ def record(
         steps=steps,
         vector=vector or (Vector.NONE if envs == 1 else Vector.SYNC),
         policy=policy,
+        policy_parts=parts_of(policy_parts),
         seed=seed,
         snapshots_every=snapshots,
         overwrite=overwrite,

@@ -14,10 +14,13 @@ from isoscope.core.collection.producer import Producer
 from isoscope.core.collection.run import PRODUCER, CollectRun, channel_settings
 from isoscope.core.collection.settings import Runner
 from isoscope.core.collection.shards import ShardWriter
+from isoscope.core.newfile import refuse_bad_target
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from isoscope.core.collection.policies.base import Policy
     from isoscope.core.collection.recording import RunRecorder
     from isoscope.core.collection.report import CollectReport
     from isoscope.core.collection.settings import CollectSettings
@@ -32,6 +35,7 @@ def collect(
     overwrite: bool = False,
     on_ray: bool = False,
     record: Path | None = None,
+    checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> CollectReport:
     """Run environments and a policy, and take what the collector gives out.
@@ -49,6 +53,8 @@ def collect(
     record
         A file that gets the environments' steps and the chunks, ``*.isoscope.h5``;
         not on Ray.
+    checkpoint
+        A file that gets the policy as it is at the end; not on Ray.
     progress
         Called with training steps done, and all of them.
 
@@ -62,6 +68,14 @@ def collect(
             "recording a collecting run: what runs on Ray can't be recorded; leave out "
             "one of the two"
         )
+    if checkpoint is not None:
+        if on_ray:
+            raise CollectionError(
+                "keeping the policy of a run on Ray: it is in another process; leave "
+                "out one of the two"
+            )
+        refuse_bad_target(checkpoint, overwrite=overwrite)
+    keep = None if checkpoint is None else _keeper(settings, checkpoint, overwrite)
     writer = ShardWriter(out, overwrite) if out is not None else None
     run = CollectRun(settings, writer, progress)
     if on_ray:
@@ -69,11 +83,26 @@ def collect(
 
         report = run_on_ray(run)
     else:
-        report = _run_here(run, _recorder(settings, record, overwrite))
+        report = _run_here(run, _recorder(settings, record, overwrite), keep)
     if writer is not None:
         written = msgspec.to_builtins(report)
         writer.finish({"settings": asdict(settings), "report": written})
     return report
+
+
+def _keeper(
+    settings: CollectSettings, path: Path, overwrite: bool
+) -> Callable[[Policy], object]:
+    """What writes the policy's checkpoint."""
+    from isoscope.core.collection.policies.saved import checkpoint_of
+    from isoscope.core.replay.checkpoint.bundle import write_checkpoint
+
+    about = {"env": settings.env, "task": settings.task, "seed": settings.seed}
+
+    def keep(policy: Policy) -> None:
+        write_checkpoint(path, checkpoint_of(policy, None, about), overwrite=overwrite)
+
+    return keep
 
 
 def _recorder(
@@ -86,15 +115,23 @@ def _recorder(
     return RunRecorder(record, f"collect {settings.env}", overwrite=overwrite)
 
 
-def _run_here(run: CollectRun, recorder: RunRecorder | None) -> CollectReport:
+def _run_here(
+    run: CollectRun,
+    recorder: RunRecorder | None,
+    keep: Callable[[Policy], object] | None,
+) -> CollectReport:
     try:
-        return _run_recorded(run, recorder)
+        return _run_recorded(run, recorder, keep)
     finally:
         if recorder is not None:
             recorder.close()
 
 
-def _run_recorded(run: CollectRun, recorder: RunRecorder | None) -> CollectReport:
+def _run_recorded(
+    run: CollectRun,
+    recorder: RunRecorder | None,
+    keep: Callable[[Policy], object] | None,
+) -> CollectReport:
     settings = run.settings
     channel = LocalChannel("parts", **channel_settings(settings))
     with channel.producer(PRODUCER) as sender:
@@ -116,6 +153,8 @@ def _run_recorded(run: CollectRun, recorder: RunRecorder | None) -> CollectRepor
         finally:
             producer.close()
     sink.drain()
+    if keep is not None:
+        keep(producer.policy)
     return run.report(channel, producer.results())
 
 
