@@ -24,6 +24,9 @@ class LiveDemo(msgspec.Struct, frozen=True, kw_only=True):
         A file that gets all of it, absolute; empty for none.
     overwrite
         Whether it may replace a file.
+    waits_s
+        How long it waits to be told to begin, so that whoever watches sees all of it; 0
+        for not at all.
     """
 
     settings: DemoSettings = DemoSettings(
@@ -33,6 +36,7 @@ class LiveDemo(msgspec.Struct, frozen=True, kw_only=True):
     chunk: int = 4
     record: str = ""
     overwrite: bool = False
+    waits_s: float = 0.0
 
     @property
     def title(self) -> str:

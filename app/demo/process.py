@@ -124,6 +124,14 @@ class DemoProcess:
                 return f"its process was ended by {signal.Signals(-code).name}{said}"
         return f"its process ended with status {code}{said}"
 
+    def begin(self) -> None:
+        """Tell it to begin, where it waits for that."""
+        stdin = self._process.stdin
+        if stdin is not None:
+            with suppress(OSError, ValueError):  # it is gone, or was stopped
+                stdin.write(b"begin\n")
+                stdin.flush()
+
     def stop(self) -> None:
         """Ask it to end, without waiting."""
         self.stopped = True

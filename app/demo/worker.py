@@ -88,6 +88,7 @@ def run_demo(demo: LiveDemo, lifeline: Lifeline) -> None:
         hub: Any = session.outlet
         sys.stdout.buffer.write(to_line(Hello(hub.run.address, hub.run.run)))
         sys.stdout.buffer.flush()
+        lifeline.spoken.wait(demo.waits_s)
         try:
             done = run.run()
         finally:
@@ -97,18 +98,26 @@ def run_demo(demo: LiveDemo, lifeline: Lifeline) -> None:
 
 
 class Lifeline:
-    """Ends the process when its standard input ends."""
+    """Ends the process when its standard input ends.
+
+    Attributes
+    ----------
+    spoken
+        Set once anything came through it, or it has ended.
+    """
 
     def __init__(self) -> None:
         self.run: DemoRun | None = None
+        self.spoken = threading.Event()
         threading.Thread(target=self._hold, name="lifeline", daemon=True).start()
 
     def _hold(self) -> None:
         try:
             while os.read(0, 4096):
-                pass
+                self.spoken.set()
         except OSError:
             pass
+        self.spoken.set()
         if self.run is not None:
             self.run.stop()
             time.sleep(GRACE_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 from PySide6.QtCore import QObject
 
 from isoscope.core.errors import IsoscopeError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "the demo"
 LAYOUT = "live"
+WAITS_S = 10.0  # a demo for its window, which so sees all of it
 CRASH_WAIT_S = 2.0  # for a process whose run has died to be gone itself
 
 
@@ -75,6 +77,7 @@ class Demo(QObject):
             self._starting.remove(process)
             self.processes[document] = process
             document.phase_changed.connect(self._on_phase)
+            process.begin()
             self.window.frame.show_start(False)
             if then is not None:
                 then(document)
@@ -94,7 +97,8 @@ class Demo(QObject):
 
             from isoscope.app.demo.live_settings import LiveDemo
             from isoscope.app.demo.process import DemoProcess
-        return DemoProcess(demo or LiveDemo())
+        demo = msgspec.structs.replace(demo or LiveDemo(), waits_s=WAITS_S)
+        return DemoProcess(demo)
 
     def _on_phase(self, document: Document) -> None:
         process = self.processes.get(document)

@@ -76,6 +76,11 @@ class Mirror:
         """Whether the disk can't take more just now."""
         return not self.stopped and not self._recorder.intake.accepts
 
+    @property
+    def whole(self) -> bool:
+        """Whether the first native step that came, if any has, was the run's first."""
+        return self._merger.began in (None, 0)
+
     def take(self, packet: Packet, missed: int = 0) -> None:
         """Take a packet, and how many records were left out before it.
 

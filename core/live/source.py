@@ -157,8 +157,8 @@ class LiveSource:
 
     @property
     def whole(self) -> bool:
-        """Whether it has the run's history from before the joining."""
-        return self._mirror is None
+        """Whether it has the run's history from before the joining, as far as known."""
+        return self._mirror is None or self._mirror.whole
 
     def preview(self, event: int | None = None) -> Recording | None:
         """Read one native step, as a recording of one row."""

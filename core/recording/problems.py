@@ -16,6 +16,8 @@ from isoscope.core.recording.model import Problem
 if TYPE_CHECKING:
     from isoscope.core.recording.model import Severity
 
+# What is said of a file whose writer lives; while that is watched it is no problem.
+STILL_WRITTEN = "is still writing it: read as far as it is written"
 MAX_KINDS = 200
 MAX_CHARACTERS = 400
 _DIGITS = re.compile(r"\d+")

@@ -80,6 +80,8 @@ class Merger:
         self._actors: dict[int, int] = {-1: -1}
         self._snapshots: dict[int, int] = {}
         self._maps = {"native": RowMap(), "transitions": RowMap()}
+        # Which native step of the source was the first that came; None before that.
+        self.began: int | None = None
 
     def take(self, packet: Packet) -> None:
         """Merge a packet.
@@ -110,6 +112,8 @@ class Merger:
             at = self.target.length(over)
             for name, first, rows in blocks:
                 if name == self._fixed.get(over, -1):
+                    if over == "native" and self.began is None:
+                        self.began = first
                     rows_map.add(first, at, len(rows))
                     at += len(rows)
         ends = {over: self._end(over, blocks) for over in self._maps}

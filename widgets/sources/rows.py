@@ -15,6 +15,8 @@ import numpy as np
 
 from isoscope.core.following.own_steps import FollowedAnalysis
 from isoscope.core.isolation.findings import SEVERITIES
+from isoscope.core.recording.problems import STILL_WRITTEN
+from isoscope.widgets.document import Phase
 from isoscope.widgets.sources.texts import actor_tooltip, lifetime_text
 
 if TYPE_CHECKING:
@@ -168,6 +170,8 @@ def actors_section(document: Document) -> Row | None:
 def problems_section(document: Document) -> Row | None:
     """What could not be read or should be known, with its place."""
     problems = list(document.recording.problems)
+    if document.phase is Phase.LIVE:  # that it is being written is no problem of it
+        problems = [p for p in problems if not p.message.endswith(STILL_WRITTEN)]
     if not problems:
         return None
     worst = "error" if any(p.severity == "error" for p in problems) else "warning"

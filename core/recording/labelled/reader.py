@@ -22,6 +22,7 @@ from isoscope.core.recording.labelled.transition_tracks import (
     transition_tracks,
 )
 from isoscope.core.recording.model import Actor, Labels, Problem, Recording
+from isoscope.core.recording.problems import STILL_WRITTEN
 from isoscope.core.recording.tracks import FieldTable, Track
 
 if TYPE_CHECKING:
@@ -333,9 +334,7 @@ class LabelledSource:
         end = self.labelled.end
         told: list[str] = []
         if end is None and self.store.writer is not None:
-            told.append(
-                f"{self.store.writer} is still writing it: read as far as it is written"
-            )
+            told.append(f"{self.store.writer} {STILL_WRITTEN}")
         elif self.store.missing:
             told.append(
                 f"cut: {self.store.missing:,} bytes are missing at its end; isoscope "
@@ -348,8 +347,8 @@ class LabelledSource:
             )
         elif end is None:
             told.append(
-                "recording stopped before the run's end (a full disk, perhaps); "
-                "isoscope repair makes a clean copy"
+                "cut: recording stopped before the run's end (it was killed, or the "
+                "disk was full, perhaps); isoscope repair makes a clean copy"
             )
         elif end.why:
             told.append(

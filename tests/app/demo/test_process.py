@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
+import msgspec
 import pytest
 
 from isoscope.app.demo.live_settings import ENDLESS, LiveDemo, demo_of, to_line
@@ -14,7 +16,8 @@ from isoscope.app.demo.process import DemoProcess
 from isoscope.app.demo.settings import DemoSettings
 from isoscope.core.envs.faults.order import parse_order
 from isoscope.core.errors import IsoscopeError
-from isoscope.core.live.discovery import running
+from isoscope.core.live.discovery import find, running
+from isoscope.core.live.source import LiveSource
 
 PATIENCE_S = 60.0
 SMALL = LiveDemo(
@@ -109,3 +112,25 @@ def test_a_worker_ends_with_a_starter_that_is_killed() -> None:
         parent.wait()
     parent.stdout.close()
     assert gone(pid)
+
+
+def test_one_that_waits_takes_no_step_before_it_is_told_to() -> None:
+    process = DemoProcess(msgspec.structs.replace(SMALL, waits_s=PATIENCE_S))
+    try:
+        source = LiveSource(find(process.joinable()))
+        following = threading.Thread(target=source.index)
+        following.start()
+        time.sleep(0.5)
+        assert not len(source.recording)
+        process.begin()
+        end = time.monotonic() + PATIENCE_S
+        while len(source.recording) < 20 and time.monotonic() < end:
+            time.sleep(0.02)
+        assert len(source.recording) >= 20
+        assert source.whole  # the very first step was seen
+        process.stop()
+        following.join(PATIENCE_S)
+        assert not following.is_alive()
+        source.close()
+    finally:
+        process.end()

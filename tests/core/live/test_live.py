@@ -96,8 +96,8 @@ def test_a_window_sees_a_run_from_its_joining_on(windows: list[Window]) -> None:
     until(lambda: merged() == 50)
     windows.append(window := Window())
     assert isinstance(window.source, Source)
-    assert not window.source.whole
     until(lambda: window.rows == 1)
+    assert not window.source.whole
     run(env, 25)
     until(lambda: window.rows == 51)
     assert window.source.phase is Phase.RUNNING
@@ -119,6 +119,20 @@ def test_a_window_sees_a_run_from_its_joining_on(windows: list[Window]) -> None:
     assert not window.source.dropped
     # The recording time goes on from where it was.
     assert recording.steps.time_s[0] == pytest.approx(0.5)
+
+
+def test_a_window_that_is_there_first_misses_nothing(windows: list[Window]) -> None:
+    env = tap.attach(FakeEnv(), name="mine")
+    windows.append(window := Window())
+    assert window.source.whole  # nothing was before it, as far as it knows
+    until(lambda: hub()._guests.watching)
+    run(env, 5)
+    until(lambda: window.rows >= 10)
+    assert window.source.whole
+    windows.append(late := Window())
+    until(lambda: late.rows >= 1)
+    assert not late.source.whole
+    tap.detach()
 
 
 def test_a_file_of_this_machine_has_all_of_it(

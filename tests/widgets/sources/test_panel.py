@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from isoscope.core.recording.model import Problem
+from isoscope.core.recording.problems import STILL_WRITTEN
 from isoscope.widgets.session import Phase, Session
 from isoscope.widgets.sources.panel import SourcesPanel
 from isoscope.widgets.sources.rows import Kind, sections
@@ -187,6 +188,23 @@ def test_actors_that_turn_up_while_indexing_are_listed(panel, session, qtbot) ->
     qtbot.waitUntil(panel.settled)
     assert len(below(item(panel, document, "Actors"))) == 2
     assert not panel.tree.isExpanded(item(panel, document, "Actors").index())
+
+
+def test_that_a_run_is_still_written_is_no_problem_while_it_is_watched(
+    panel, session, qtbot
+) -> None:
+    recording = made_recording(5)
+    recording.problems.append(Problem(f"process 7 {STILL_WRITTEN}", "/end"))
+    document = made_document(recording, Phase.LIVE)
+    session.add(document)
+    assert [child.text() for child in below(item(panel, document))] == ["Actors"]
+    recording.problems.append(Problem("3 records were dropped", "/end"))
+    document.set_progress(5, 5)
+    qtbot.waitUntil(panel.settled)
+    assert item(panel, document, "Problems").data(ROW).right == "1"
+    document.set_phase(Phase.STOPPED)  # now it may be one
+    qtbot.waitUntil(panel.settled)
+    assert item(panel, document, "Problems").data(ROW).right == "2"
 
 
 def test_problems_are_listed_with_their_places(panel, session, qtbot) -> None:
