@@ -77,7 +77,7 @@ class SavedPolicy:
             self.normaliser = pieces["normaliser"] = Normaliser(probe.inputs)
         if "connector" in known:
             self.connector = pieces["connector"] = Connector(self.size)
-        if "rng" in known and self._draws(checkpoint):
+        if "rng" in known & set(checkpoint.parts) and self._draws(checkpoint):
             self.chance = pieces["rng"] = Chance()
         if "hidden" in known:
             if not probe.hidden:
@@ -86,7 +86,8 @@ class SavedPolicy:
                     "make nothing of"
                 )
             self.hidden = pieces["hidden"] = Hidden(probe.hidden, batch)
-            checkpoint = _of_batch(checkpoint, batch)
+            if "hidden" in checkpoint.parts:
+                checkpoint = _of_batch(checkpoint, batch)
         elif probe.hidden and parts is None:
             raise CheckpointError("restoring a policy: its hidden state is missing")
         for name in known - set(pieces):

@@ -175,8 +175,9 @@ def is_checkpoint(path: Path) -> bool:
 def _opened(path: Path) -> tuple[Manifest, bytes]:
     try:
         with path.open("rb") as file:
-            head = file.read(4)
-        if any(head.startswith(one) for one in PICKLES):
+            head = file.read(9)
+        # A safetensors' length may begin with the same byte; its JSON comes next.
+        if head[8:] != b"{" and head.startswith(PICKLES):
             raise ReadError(
                 DOING,
                 path,
