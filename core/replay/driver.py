@@ -300,7 +300,8 @@ class Driver:
                 seen.state(env, row, equal=equal)
 
         names = [(one.actor, one.name) for one in seen.fields]
-        later.read_later(names, self._end(row), take)
+        digest = b"" if row in self._tape.snapshots else self._end(row)
+        later.read_later(names, digest, take)
 
     def _take_last(self) -> None:
         """Take what was stepped before something was refused, if it still answers."""
@@ -360,10 +361,14 @@ class Driver:
         assert self._seen is not None
         if len(self._mine) < self._tape.worlds:
             return  # what the others do is not done here
-        if self._later is not None and self._end(row):
-            return  # done with the step
         env = snapshot.env if snapshot.env >= 0 else int(self._labels.env[row])
         if not snapshot.digest or not self._wanted(env, row):
+            return
+        if self._later is not None:
+            seen, data = self._seen, self._tape.labelled.snapshot_data(snapshot.id)
+            self._later.compare_later(
+                data or b"", lambda equal: seen.state(env, row, equal=equal)
+            )
             return
         here = hashlib.blake2b(self._engine.state_bytes(), digest_size=DIGEST_BYTES)
         self._seen.state(env, row, equal=here.digest() == snapshot.digest)

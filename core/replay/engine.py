@@ -164,8 +164,12 @@ class ReadsLater(Protocol):
             Digest of the whole state as it was recorded; empty where it was not.
         take
             Called with the values, and with whether the whole state is the recorded
-            one, None if there is no digest. It must not use the engine.
+            one: None where the digest doesn't tell. It must not use the engine.
         """
+        ...
+
+    def compare_later(self, data: bytes, take: Callable[[bool], None]) -> None:
+        """Compare the present state with a snapshot's, and tell it some time later."""
         ...
 
     def finish(self) -> None:

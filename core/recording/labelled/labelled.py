@@ -7,6 +7,7 @@ Everything is read when asked for.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -134,14 +135,14 @@ class LabelledRecording:
             self._rows.append(rows)
             low = 0
             for index, told in enumerate(about["fields"]):
-                field = msgspec.convert(told, r.Field)
+                field = _field(told)
                 high = low + int(np.prod(field.shape, dtype=np.int64))
                 piece = Piece(rows, low, high, index)
                 self._place(about["over"], field, dtype, piece)
                 low = high
         elif "ragged" in definition:
             about = definition["ragged"]
-            field = msgspec.convert(about["field"], r.Field)
+            field = _field(about["field"])
             elements = self._store.catalog.table_name(int(about["elements"]))
             kind = self._store.tables[elements].schema.parts["value"].column.dtype
             rows = Rows(self._store, name)
@@ -376,3 +377,12 @@ class LabelledRecording:
             if content is not None:
                 out[name] = np.frombuffer(content, dtype).reshape(shape)
         return out
+
+
+def _field(told: dict[str, Any]) -> r.Field:
+    """A field as told; JSON has no infinity, so a limit that is null is none."""
+    told = dict(told)
+    for name, none in (("low", -math.inf), ("high", math.inf)):
+        if isinstance(limits := told.get(name), list):
+            told[name] = [none if one is None else one for one in limits]
+    return msgspec.convert(told, r.Field)

@@ -67,7 +67,8 @@ class WorkerEngine:
             self._width = stop
         self._numbers = count()
         self._waiting: list[m.Operation] = []
-        self._takes: list[tuple[list[tuple[str, str]], Take]] = []
+        # What is told later, in order: reads with their fields, comparisons without.
+        self._takes: list[tuple[list[tuple[str, str]] | None, Take]] = []
         self._told: tuple[dict[str, Any], bytes] | None = None
         self._present: dict[tuple[str, str], Array] | None = None
         self._closed = False
@@ -167,6 +168,11 @@ class WorkerEngine:
         """See `isoscope.core.replay.engine.ReadsLater`."""
         self._read(list(fields), expected, take)
 
+    def compare_later(self, data: bytes, take: Callable[[bool], None]) -> None:
+        """See `isoscope.core.replay.engine.ReadsLater`."""
+        self._waiting.append(m.Compare(data))
+        self._takes.append((None, lambda values, equal: take(bool(equal))))
+
     def finish(self) -> None:
         """Do all that waits.
 
@@ -217,14 +223,18 @@ class WorkerEngine:
         return done.result
 
     def _give(
-        self, done: m.Done, takes: list[tuple[list[tuple[str, str]], Take]]
+        self, done: m.Done, takes: list[tuple[list[tuple[str, str]] | None, Take]]
     ) -> None:
-        rows = np.frombuffer(done.reads, self._dtype).reshape(-1, self._width)
-        for (fields, take), row, state in zip(takes, rows, done.states, strict=False):
-            values = []
-            for name in fields:
-                place = self._places[name]
-                assert place is not None
-                where, shape = place
-                values.append(row[where].reshape(shape))
-            take(values, None if state == m.UNASKED else state == m.EQUAL)
+        rows = iter(np.frombuffer(done.reads, self._dtype).reshape(-1, self._width))
+        for (fields, take), state in zip(takes, done.states, strict=False):
+            equal = None if state == m.UNKNOWN else state == m.EQUAL
+            take([] if fields is None else self._split(next(rows), fields), equal)
+
+    def _split(self, row: Array, fields: list[tuple[str, str]]) -> list[Array]:
+        values = []
+        for name in fields:
+            place = self._places[name]
+            assert place is not None
+            where, shape = place
+            values.append(row[where].reshape(shape))
+        return values

@@ -102,9 +102,19 @@ class Step(Operation):
 
 
 class Read(Operation):
-    """Read the state; a digest that is given is compared with the whole state's."""
+    """Read the state; a digest that is given is compared with the whole state's.
+
+    Equal digests are proof that the states are equal. Others are none that they are
+    not: the engine's bytes have gaps, and what is in these is another process's.
+    """
 
     expected: bytes = b""
+
+
+class Compare(Operation):
+    """Compare the whole state with a snapshot's, as the engine compares them."""
+
+    data: bytes
 
 
 class Configure(Operation):
@@ -135,14 +145,15 @@ Operations = (
     | Apply
     | Step
     | Read
+    | Compare
     | Configure
     | Check
     | AskConfiguration
     | AskState
 )
 
-# What a `Read` found of the whole state.
-UNASKED, EQUAL, OTHER = 0, 1, 2
+# What a `Read` or `Compare` found of the whole state.
+UNKNOWN, EQUAL, OTHER = 0, 1, 2
 
 
 class Done(msgspec.Struct, kw_only=True):
@@ -153,7 +164,7 @@ class Done(msgspec.Struct, kw_only=True):
     reads
         The values of all reads, one after the other.
     states
-        By read: `UNASKED`, `EQUAL`, `OTHER`.
+        By read and comparison, in order: `UNKNOWN`, `EQUAL`, `OTHER`.
     result
         Of the last operation, if it asks for something.
     done

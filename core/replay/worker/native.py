@@ -19,12 +19,15 @@ from isoscope.core.tap.adapters.superdex.configuration import Configuration, dig
 from isoscope.core.tap.adapters.superdex.native_rows import state_digest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoscope.core.recording.labelled import records as r
     from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
 
 # A snapshot's first bytes, and where it tells how long the rest is.
 HEAD, LENGTH_AT = 8, 16
 FORMS = ("driven", "nonzero", "all")
+TRIES = 16  # of other forms in vain, before none is tried for a step any more
 
 
 class SnapshotError(IsoscopeError):
@@ -101,7 +104,7 @@ class NativeScene:
         self._bytes = physics.DynamicArrayUint8()
         self._handles: dict[int, Any] = {}
         self._forces: dict[str, list[float]] = {}
-        self._form = FORMS[0]
+        self._form, self._tries = FORMS[0], TRIES
         self.taken: list[Any] = []
         self.states = bytearray()
 
@@ -141,6 +144,8 @@ class NativeScene:
             case m.Read():
                 self.taken.append(self._readers.take())
                 self.states.append(self._judged(one.expected))
+            case m.Compare():
+                self.states.append(self._compared(one.data))
             case m.Restore():
                 self._scene.restore_state(self._handles[one.handle], False)
             case m.Capture():
@@ -190,29 +195,58 @@ class NativeScene:
             self._scene.restore_state(before, True)
 
     def _judged(self, expected: bytes) -> int:
-        """Whether the whole state is the recorded one.
-
-        It also holds which components of the external forces were set, zeros too, and
-        of that a recording has the values only. So the forces are set again as others
-        may have set them, until it is equal; which of these it was stays for the next.
-        """
+        """Whether the whole state is the recorded one, by its digest."""
         if not expected:
-            return m.UNASKED
-        if state_digest(self._state()) == expected:
+            return m.UNKNOWN
+        forms = FORMS if self._tries > 0 else ()
+        if self._in_some_form(lambda: state_digest(self._state()) == expected, forms):
+            self._tries = TRIES
             return m.EQUAL
+        self._tries -= 1
+        return m.UNKNOWN
+
+    def _compared(self, data: bytes) -> int:
+        """Whether the whole state is a snapshot's."""
+        scene, here = self._scene, self._scene.capture_state()
+        self._restore(data)
+        there = scene.capture_state()
+        scene.restore_state(here, True)
+
+        def same() -> bool:
+            now = scene.capture_state()
+            found: bool = scene.is_equal_state(now, there)
+            scene.release_state(now)
+            return found
+
+        equal = self._in_some_form(same, FORMS)
+        scene.release_state(there)
+        return m.EQUAL if equal else m.OTHER
+
+    def _in_some_form(self, equal: Callable[[], bool], forms: tuple[str, ...]) -> bool:
+        """Whether the state is the recorded one, however the forces were set there.
+
+        A state also holds which components of the external forces were set, zeros too,
+        and of that a recording has the values only. So they are set again as others may
+        have set them, until it is equal; which of these it was stays for the next.
+        """
+        if equal():
+            return True
         before = self._form
-        for form in FORMS:
-            if form == before or not self._forces:
-                continue
-            self._form = form
-            for actor, values in self._forces.items():
-                self._force(actor, values)
-            if state_digest(self._state()) == expected:
-                return m.EQUAL
-        self._form = before
+        if not self._forces:
+            return False
+        for form in forms:
+            if form != before:
+                self._set_forces(form)
+                if equal():
+                    return True
+        if forms:
+            self._set_forces(before)
+        return False
+
+    def _set_forces(self, form: str) -> None:
+        self._form = form
         for actor, values in self._forces.items():
             self._force(actor, values)
-        return m.OTHER
 
     # -- control inputs ----------------------------------------------------------------
 

@@ -153,8 +153,12 @@ class Scene:
         self._kept[handle.value] = bytes(data)
         return handle
 
-    def restore_state(self, handle, release):
+    def restore_state(self, handle, release_immediately):
         self.restore_state_from_bytes(self._kept[handle.value])
+
+    def is_equal_state(self, one, two):
+        a, b = self._kept[one.value], self._kept[two.value]
+        return a[:8] + a[16:] == b[:8] + b[16:]
 
     def release_state(self, handle):
         self._kept[handle.value] = None

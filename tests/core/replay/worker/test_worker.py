@@ -165,7 +165,29 @@ def test_the_whole_state_however_forces_were_set(
         push(engine, force)
         engine.read_later([("Sled", "pose")], digests, lambda v, e: seen.append(e))
     engine.finish()
-    assert seen == [True, True, False, True]
+    assert seen == [True, True, None, True]
+    same: list[bool] = []
+    for data in (whole, whole[:24] + bytes(8) + whole[32:], whole):
+        engine.restore(start)
+        push(engine, force)
+        before = engine.state_bytes()
+        engine.compare_later(data, same.append)
+        engine.finish()
+        assert engine.state_bytes() == before
+    assert same == [True, force == 0, True]
+
+
+def test_a_digest_is_no_proof_of_a_difference(engine: WorkerEngine) -> None:
+    """Padding that the engine writes out is another process's."""
+    push(engine, 4.0)
+    whole = engine.state_bytes()
+    gap = whole[:8] + b"garbage!" + whole[16:]
+    seen: list[bool | None] = []
+    told = hashlib.blake2b(gap, digest_size=16).digest()
+    engine.read_later([("Sled", "pose")], told, lambda v, e: seen.append(e))
+    engine.compare_later(gap, seen.append)
+    engine.finish()
+    assert seen == [None, True]
 
 
 def test_the_configuration(engine: WorkerEngine) -> None:
