@@ -8,11 +8,13 @@ import typer
 from isoscope.app import console
 from isoscope.app.commands.branch_tables import branch_parts, branches_table
 from isoscope.app.commands.options import AsJson, Overwrite
+from isoscope.app.commands.replay import EngineName, Module
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
     from isoscope.core.replay.branch.branches import Branches
     from isoscope.core.replay.branch.model import Branch, Edit
+    from isoscope.core.replay.engine import EngineMaker
 
 FORM = "isoscope.branches/1"
 File = Annotated[
@@ -146,6 +148,8 @@ def branch(
     show: List = False,
     remove: Remove = None,
     rename: Rename = None,
+    engine: EngineName = None,
+    module: Module = None,
     as_json: AsJson = False,
 ) -> int:
     """Ask what if: go on from a place in a recording with something changed.
@@ -196,7 +200,11 @@ def branch(
         if not only_try:
             kept.check(made)
     keep = kept if run is None and not only_try else None
-    return _step(examined, made, keep, out, overwrite, as_json)
+    from isoscope.app.commands.replay import identity_of
+    from isoscope.app.replay_engines import EngineOptions, engine_maker
+
+    make = engine_maker(identity_of(examined), EngineOptions(engine, module))
+    return _step(examined, make, made, keep, out, overwrite, as_json)
 
 
 def _edits(
@@ -270,19 +278,19 @@ def _make(
 
 def _step(
     examined: "Examined",
+    make: "EngineMaker",
     made: "Branch",
     kept: "Branches | None",
     out: Path | None,
     overwrite: bool,
     as_json: bool,
 ) -> int:
-    from isoscope.app.replaying import make_builtin
     from isoscope.core.replay.branch.exporting import export_branch
     from isoscope.core.replay.branch.run import branch_report
     from isoscope.core.replay.branch.running import recorded_reward, run_branch
 
     with console.progress(f"stepping branch {made.name}") as report:
-        found = run_branch(examined, make_builtin, made, report)
+        found = run_branch(examined, make, made, report)
     if kept is not None:
         kept.add(made)
     exported = None
