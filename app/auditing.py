@@ -14,6 +14,7 @@ from isoscope.core.isolation.context import Context
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
     from isoscope.core.replay.alone import SteppedAgain
+    from isoscope.core.replay.engine import Blueprint, Engine
 
 # Native steps that are stepped again unless it is said: some seconds' work.
 STEPPED_UNASKED = 5_000
@@ -65,8 +66,7 @@ def audit_files(
         with ExitStack() as stack:
             again = None
             if twin is None and step_again is not False:
-                most = STEPPED_UNASKED if step_again is None else None
-                again = stack.enter_context(stepped_again(subject, most))
+                again = stack.enter_context(stepped_again(subject, asked=step_again))
             context = Context(subject, twin, again)
             report = stack.enter_context(console.progress(f"checking {path.name}"))
             found = audit(context, report)
@@ -74,15 +74,25 @@ def audit_files(
     return reports, unread
 
 
-def stepped_again(subject: "Examined", most_steps: int | None) -> "SteppedAgain":
-    """What steps a recording's environments again with the built-in simulator."""
+def stepped_again(subject: "Examined", *, asked: bool | None) -> "SteppedAgain":
+    """What steps a recording's environments again, each alone, for its audit.
+
+    Parameters
+    ----------
+    asked
+        Whether the user wants it, whoever recorded it and however long it is.
+    """
+    from isoscope.app.replay_engines.choosing import EngineOptions, engine_maker
     from isoscope.app.replaying import make_builtin
     from isoscope.core.replay.alone import SteppedAgain
 
+    def of_whoever_recorded(blueprint: "Blueprint") -> "Engine":
+        return engine_maker(blueprint.identity, EngineOptions())(blueprint)
+
     return SteppedAgain(
         subject,
-        make_builtin,
-        most_steps=most_steps,
+        of_whoever_recorded if asked else make_builtin,
+        most_steps=None if asked else STEPPED_UNASKED,
         how_to_ask="isoscope audit --step-again",
     )
 

@@ -67,7 +67,7 @@ def run(context: Context) -> Iterator[Finding]:
             "a bare recording can't show it" if bare else "nobody can step it again",
             "an independent twin: the same environment with the same seed and actions, "
             "alone in its scene, given as --reference; or snapshots of the built-in "
-            "simulator, which can step them again",
+            "simulator, which isoscope audit --step-again takes up",
         )
 
 

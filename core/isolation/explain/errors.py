@@ -69,12 +69,12 @@ ERRORS: dict[str, Explanation] = {
             "the task."
         ),
         do=(
-            "Compare with an environment alone to find the first step, then look at "
-            "what ran right before it."
+            "Compare with an environment alone to find the first step (isoscope audit "
+            "--step-again does), then look at what ran right before it."
         ),
         needs=(
-            "an independent twin (--reference), or a simulator that can take the "
-            "run up again"
+            "an independent twin (--reference), or snapshots that an engine can take "
+            "up again (--step-again)"
         ),
     ),
     "config-changed": Explanation(

@@ -130,9 +130,13 @@ OTHERS: dict[str, Explanation] = {
         needs=("a profile whose entries say what contains them"),
     ),
     "incomplete-recording": Explanation(
-        means=("Part of what happened is not in the file: steps, records or its end."),
+        means=(
+            "Part of what happened is not in the file: steps, records or its end; or "
+            "something failed on the way."
+        ),
         comes_about=(
-            "A crash, a full disk, a killed worker, or a recorder that did not keep up."
+            "An exception in a step, a crash, a full disk, a killed worker, or a "
+            "recorder that did not keep up."
         ),
         do=(
             "Cut episodes at the gaps; isoscope repair makes a clean copy of what "

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+import tomllib
 import types
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from isoscope.core.isolation import registry
@@ -88,3 +93,44 @@ def test_what_a_consumer_stored_is_told_as_shown(tmp_path: Path) -> None:
     exec(code, {"recorder": run.recorder, "batch": batch, "numbers": numbers})
     found = {f.id for f in run.findings()}
     assert found == {"end-flags", "masked-info"}
+
+
+def test_it_works_as_an_installed_package(tmp_path: Path) -> None:
+    """A package as an installer leaves it, found by another process's metadata."""
+    site = tmp_path / "site"
+    package, info = site / "my_project", site / "my_project-1.0.dist-info"
+    package.mkdir(parents=True)
+    info.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "big_rewards.py").write_text(example("# my_project/big_rewards.py"))
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: my-project\nVersion: 1.0\n"
+    )
+    (declared,) = re.findall(
+        r"```toml\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL
+    )
+    group = tomllib.loads(declared)["project"]["entry-points"]
+    (info / "entry_points.txt").write_text(
+        "".join(
+            f"[{name}]\n" + "".join(f"{key} = {value}\n" for key, value in all_.items())
+            for name, all_ in group.items()
+        )
+    )
+    run = Run(tmp_path, 2).resets().steps(3)
+    run.step(1, reward=250.0)
+    run.steps(2).examine()
+    files = list(tmp_path.glob("*.isoscope.h5"))
+    asked = [sys.executable, "-m", "isoscope.app", "audit", str(files[0]), "--json"]
+    paths = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    ran = subprocess.run(
+        [*asked, "--fail-on", "never"],
+        env={**os.environ, "PYTHONPATH": paths.rstrip(os.pathsep)},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr.decode()
+    said = msgspec.json.decode(ran.stdout)
+    (found,) = [f for f in said["findings"] if f["id"] == "big-reward"]
+    assert (found["env"], found["episode"], found["control_step"]) == (1, 1, 4)
+    assert {"id": "big-reward", "ran": True, "found": 1} in said["checks"]
