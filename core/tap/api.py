@@ -109,6 +109,7 @@ def factory(
     UsageError, WriteError
         If these arguments can't be followed.
     """
+    from isoscope.core.tap.adapters.run import of
     from isoscope.core.tap.factories import wrap_factory
 
     session = _open(
@@ -117,6 +118,10 @@ def factory(
         options=options,
     )
     number = session.env_index(index=index)
+    with session.guard:  # here: a worker that gets it by value knows no source of it
+        of(session).came_from(make_env)
+        of(session).origin(make_env)
+        of(session).tell()
     return wrap_factory(make_env, _ticket(session), number)
 
 

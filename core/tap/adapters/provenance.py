@@ -43,7 +43,9 @@ def identity(made_by: Any) -> r.Identity:
         commit=commit_of(source) if source else "",
         factory=reference,
         source_hash=source_hash(source) if source else "",
-        extra={"cores": cores()} | ({"source": str(source)} if source else {}),
+        extra={"cores": cores()}
+        | ({"source": str(source)} if source else {})
+        | _arguments(made_by),
     )
 
 
