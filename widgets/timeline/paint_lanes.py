@@ -8,6 +8,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainterPath, QPen, QPolygonF
 
+from isoscope.core.timeline.chunks import ChunkLook
 from isoscope.core.timeline.model import LaneKind
 from isoscope.core.timeline.pieces import NO_ROWS, SEVERITY_SHAPES, Shape
 from isoscope.widgets.timeline import images
@@ -32,6 +33,8 @@ CROWDED_PX = 14  # marks closer than this on average are only notches
 NOTCH_PX = 3.0
 NUMBER_FROM_PX = 20.0
 NUMBER_HIGH_PX = 10
+HALVES = (ChunkLook.POLICY, ChunkLook.ENV, ChunkLook.BOTH)
+HALVES_FROM_PX = 16  # lanes that are lower don't number halves
 BORDERS = (Shape.RESET, Shape.EPISODE)
 
 
@@ -139,10 +142,13 @@ def _paint_numbers(painter: QPainter, frame: Frame, placed: Placed) -> None:
         left = max(left, float(frame.layout.left))
         if number < least or min(right, frame.layout.right) - left < NUMBER_FROM_PX:
             continue
+        look = int(items.look[i])
+        if chunks and look in HALVES and placed.height < HALVES_FROM_PX:
+            continue  # the line between the halves would go through it
         over_active = frame.x_of(items.active_stop[i]) - left >= NUMBER_FROM_PX / 2
         ink = fill.ink_active if over_active else fill.ink_held
         if chunks:
-            ink = frame.colours.chunk_ink(int(items.look[i]))
+            ink = frame.colours.chunk_ink(look)
         painter.setPen(colour(ink))
         box = QRectF(left + 4, placed.top, right - left, placed.height)
         painter.drawText(box, LEFT_MIDDLE, str(number))

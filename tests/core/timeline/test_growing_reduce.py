@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isoscope.core.timeline import growing_reduce
 from isoscope.core.timeline.growing_reduce import GrowingReducer
 
 
@@ -31,7 +34,9 @@ def test_it_says_what_the_rows_say(data):
             op.reduce(column[max(a, 0) : max(b, 0)], initial=0)
             for a, b in zip(start, stop, strict=True)
         ]
-        assert reducer.over(start, stop).tolist() == wanted
+        for limit in (0, 300, growing_reduce.GONE_THROUGH):  # by edges, both, through
+            with patch.object(growing_reduce, "GONE_THROUGH", limit):
+                assert reducer.over(start, stop).tolist() == wanted
         assert np.array_equal(reducer.values, column)
 
 
