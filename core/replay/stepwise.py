@@ -171,7 +171,8 @@ class Stepwise:
                 self._keeper.take(env, one.field, rows, recorded, here, valid, allowed)
         differs = (largest > 0).any(axis=0)
         any_beyond = beyond.any(axis=0)
-        judged = self.judged(env, rows, differs if self._by_bits else any_beyond)
+        worse = np.asarray(differs if self._by_bits else any_beyond)
+        judged = self.judged(env, rows, worse)
         for at in np.flatnonzero(judged)[:1] if seen.first is None else ():
             worth = largest[:, at] if self._by_bits else largest[:, at] * beyond[:, at]
             k = int(np.argmax(np.nan_to_num(worth, posinf=np.finfo(float).max)))
