@@ -135,6 +135,10 @@ class EpisodicFile(Dataset):
         last = self.tree.rows(place, length - 1, length)
         return bool(last.any()) if last.dtype.kind in "biuf" else None
 
+    def length_of(self, index: int) -> int:
+        """T of the episode of this place, from the data alone."""
+        return self.length(index)
+
     def describe(self, index: int) -> Episode:
         """The episode from the group alone."""
         length = self.length(index)

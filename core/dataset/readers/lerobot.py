@@ -229,6 +229,10 @@ class LeRobot(Dataset):
         self._checked.add(span.file)
         return file
 
+    def length_of(self, index: int) -> int:
+        """T of the episode of this place, as the list of episodes has it."""
+        return self.spans[index].length
+
     def describe(self, index: int) -> Episode:
         """The episode from the list of episodes."""
         span = self.spans[index]
