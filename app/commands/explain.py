@@ -54,7 +54,7 @@ def explain(
         from isoscope.core.isolation.audit import audit as run
         from isoscope.core.isolation.context import Context
 
-        context = Context(examine(file, substeps))
+        context = Context(examine(file, substeps, margins=False))
         with console.progress(f"checking {file.name}") as report:
             audit = run(context, report)
     found = explaining.explain(asked, audit)

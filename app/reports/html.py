@@ -16,11 +16,12 @@ from isoscope.core.summary import counted
 if TYPE_CHECKING:
     from isoscope.app.reports.evidence.plot import Plot
     from isoscope.app.reports.report import FileReport
-    from isoscope.core.isolation.findings import Audit, Finding
+    from isoscope.core.isolation.findings import Audit, Finding, NotRun
     from isoscope.core.isolation.stretches import Stretch
 
 LISTED_AT_MOST = 200  # findings of one file that are shown; the rest is counted
 RANGES_AT_MOST = 12
+FOLDED_FROM = 4  # checks that lack something for one and the same reason
 NUMBERS_AT_MOST = 24
 
 
@@ -80,10 +81,28 @@ def _file(report: FileReport, number: int) -> str:
         parts.append(f"<p>{more}: <code>isoscope audit --json</code> lists them.</p>")
     if audit.not_run:
         parts.append("<h3>What could not be checked, and what to record</h3>")
-        rows: list[Row] = [(n.id, n.reason, n.needs) for n in audit.not_run]
-        parts.append(table(("check", "why not", "needs"), rows))
+        parts += _not_run(audit.not_run)
     parts += [_checks(audit), _reproduce(report), "</section>"]
     return "\n".join(parts)
+
+
+def _not_run(not_run: list[NotRun]) -> list[str]:
+    """The checks that lack something; many of one reason are folded."""
+    by_reason: dict[str, list[NotRun]] = {}
+    for one in not_run:
+        by_reason.setdefault(one.reason, []).append(one)
+    alone: list[Row] = []
+    folded = []
+    for reason, same in by_reason.items():
+        if len(same) < FOLDED_FROM:
+            alone += [(one.id, one.reason, one.needs) for one in same]
+            continue
+        said = f"{counted(len(same), 'check')}: {escape(reason)}"
+        rows: list[Row] = [(one.id, one.needs) for one in same]
+        listed = table(("check", "needs"), rows)
+        folded.append(f"<details><summary>{said}</summary>{listed}</details>")
+    head = ("check", "why not", "needs")
+    return [*([table(head, alone)] if alone else []), *folded]
 
 
 def _kept_together(sentence: str) -> str:
@@ -100,7 +119,8 @@ def _finding(
     rest = finding.message
     if rest.startswith(headline):
         rest = rest[len(headline) :].lstrip(":; ")
-    rest = rest[:1].upper() + rest[1:]
+    if not rest.startswith(("nan", "inf", "-")):
+        rest = rest[:1].upper() + rest[1:]
     parts = [
         f'<article class="finding {finding.severity}"><header>'
         f'<span class="tag">{finding.severity}</span>'

@@ -179,6 +179,28 @@ def test_a_page_says_what_where_and_what_to_do(page: str) -> None:
     assert "What could not be checked, and what to record" in page
 
 
+def test_any_finding_with_a_place_has_a_plot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report.html"
+    printed(capsys, "audit", path("restore_twice"), "--html", str(out))
+    page = out.read_text("utf-8")
+    assert page.count('class="finding note"') == 2
+    assert page.count('<svg class="plot"') == 2
+    assert ">here<" in page
+
+
+def test_many_checks_that_lack_the_same_are_folded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report.html"
+    printed(capsys, "audit", CLEAN, "--html", str(out))
+    page = out.read_text("utf-8")
+    (folded,) = re.findall(r"<summary>(\d+) checks: a bare recording", page)
+    assert int(folded) >= 10
+    assert "what the consumer stored" in page  # each says what it needs all the same
+
+
 def test_a_page_says_how_to_reproduce_it(page: str) -> None:
     assert f"isoscope audit {MISSED} --reference {TWIN}" in page
     assert hashlib.sha256(Path(MISSED).read_bytes()).hexdigest() in page

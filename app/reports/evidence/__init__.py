@@ -1,14 +1,20 @@
 """The plots of a report: for each kind of finding the numbers that prove it.
 
-A module a check's id, with ``plot_of(context, finding)``. Only the neighbourhood of the
-finding is taken: a few hundred points, whatever the recording's length.
+A module a check's id, with ``plot_of(context, finding)``; `around` serves the rest.
+Only the neighbourhood of the finding is taken: a few hundred points, whatever the
+recording's length.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.app.reports.evidence import config_changed, hidden_leak, missed_restore
+from isoscope.app.reports.evidence import (
+    around,
+    config_changed,
+    hidden_leak,
+    missed_restore,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,6 +37,8 @@ def plots_of(context: Context, findings: Iterable[Finding]) -> dict[int, Plot]:
     for number, finding in enumerate(findings):
         make = _MAKERS.get(finding.id)
         plot = make(context, finding) if make is not None else None
+        if plot is None:
+            plot = around.plot_of(context, finding)
         if plot is not None:
             found[number] = plot
         if len(found) >= PLOTS_AT_MOST:
