@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import math
 import os
 import platform
 import sys
@@ -84,12 +85,11 @@ def _arguments(made_by: Any) -> dict[str, Any]:
     if not positional and not named:
         return {}
     told = {"positional": positional, "named": named}
-    try:
-        kept = msgspec.json.decode(msgspec.json.encode(told))
-    except (TypeError, ValueError, RecursionError):
+    if not _plain(told):
         return {"arguments": None}
-    small = len(msgspec.json.encode(kept)) <= LARGEST_ARGUMENTS
-    return {"arguments": kept if small and _plain(told) else None}
+    text = msgspec.json.encode(told)
+    kept = msgspec.json.decode(text) if len(text) <= LARGEST_ARGUMENTS else None
+    return {"arguments": kept}
 
 
 def _plain(value: Any) -> bool:
@@ -98,7 +98,9 @@ def _plain(value: Any) -> bool:
         return all(isinstance(k, str) and _plain(v) for k, v in value.items())
     if isinstance(value, list | tuple):
         return all(_plain(one) for one in value)
-    return value is None or type(value) in (bool, int, float, str)
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or type(value) in (bool, int, str)
 
 
 def source_hash(path: Path) -> str:

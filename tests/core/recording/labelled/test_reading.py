@@ -150,6 +150,24 @@ def test_several_scenes_in_one_step_table(tmp_path: Path) -> None:
     assert found.linked.all()
 
 
+def test_limits_that_are_infinite(tmp_path: Path) -> None:
+    """JSON has none: a field with them is not lost."""
+    path, none = tmp_path / "run.isoscope.h5", float("inf")
+    with Recorder(path, r.Identity()) as recorder:
+        told = r.Field(
+            name="target", shape=(2,), low=(-none, -1.0), high=(none, 1.0), actor=-1
+        )
+        frame = recorder.frame([told], "f8")
+        frame.put(0, np.array([3.0, 0.5]))
+        recorder.native(r.NativeStep(env=0, h_s=1.0), frame)
+    recording = registry.load(path)
+    assert recording.problems == []
+    assert recording.labelled is not None
+    [track] = recording.labelled.fields.values()
+    assert (track.field.low, track.field.high) == ((-none, -1.0), (none, 1.0))
+    assert track.read(0, 1).values.tolist() == [[3.0, 0.5]]
+
+
 def test_actors_that_share_name_and_handle_are_told_apart(tmp_path: Path) -> None:
     """As scenes of several worker processes do."""
     path = tmp_path / "run.isoscope.h5"

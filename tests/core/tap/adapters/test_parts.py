@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 import subprocess
 import sys
@@ -142,6 +143,33 @@ def test_the_commit_is_read_from_the_repository(tmp_path: Path) -> None:
     assert told.factory == f"{source}:make"
     assert told.source_hash == hashlib.sha256(source.read_bytes()).hexdigest()
     assert told.commit == commit
+
+
+def make(*arguments: Any, **named: Any) -> None:
+    """A factory."""
+
+
+@pytest.mark.parametrize(
+    ("factory", "told"),
+    [
+        (make, "nothing"),
+        (functools.partial(make), "nothing"),
+        (
+            functools.partial(functools.partial(make, 1, size=(2, 3)), None, size=4),
+            {"positional": [1, None], "named": {"size": 4}},
+        ),
+        (functools.partial(make, (1, "a")), {"positional": [[1, "a"]], "named": {}}),
+        (functools.partial(make, object()), None),
+        (functools.partial(make, np.float64(1.0)), None),
+        (functools.partial(make, float("nan")), None),
+        (functools.partial(make, "x" * 5000), None),
+        (functools.partial(make, {1: 2}), None),
+    ],
+)
+def test_what_a_partial_factory_was_given(factory: Any, told: Any) -> None:
+    found = provenance.identity(factory)
+    assert found.factory.endswith(":make")
+    assert found.extra.get("arguments", "nothing") == told
 
 
 class Colour(enum.Enum):
