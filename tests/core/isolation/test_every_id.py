@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from isoscope.app import environments
+from isoscope.app.demo.settings import DemoSettings
+from isoscope.core.attribution.attributor import attribute
+from isoscope.core.isolation.audit import audit
+from isoscope.core.isolation.context import Context, Examined
 from isoscope.core.isolation.explain.explaining import EXPLANATIONS
 from isoscope.core.isolation.explain.symptoms import SYMPTOMS
 from isoscope.core.isolation.ids import ERRORS, NOTES, SEVERITIES, WARNINGS
@@ -16,7 +21,9 @@ from isoscope.core.isolation.registry import CHECKS, all_checks
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.stored import StoredRecorder
 from isoscope.core.recording.registry import load
+from tests.core.envs.rail_scene import make_rail_scene
 from tests.core.isolation.building import Run
+from tests.core.isolation.recorded_demo import recorded
 from tests.core.isolation.told import episodes, last, store
 from tests.core.isolation.worlds import found as found_in
 
@@ -289,6 +296,11 @@ def free(path: Path) -> Run:
     return run.steps(2)
 
 
+def examined(path: Path) -> Examined:
+    recording = load(path)
+    return Examined(recording, attribute(recording))
+
+
 def rounded() -> Any:
     recording = load(RECORDINGS / "shared_cartpole_2env.h5")
     for actor in recording.actors:
@@ -370,6 +382,32 @@ def test_a_run_that_triggers_none(tmp_path: Path) -> None:
     store(run, last(run), truncated=False, transition=True, env=1.0)
     store(run, last(run), **{"return": 4.0})
     assert [f.message for f in run.findings()] == []
+
+
+def test_each_has_a_run_in_which_it_looks_and_finds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "make_scene", make_rail_scene)
+    settings = DemoSettings(
+        envs=3,
+        steps=12,
+        device="cpu",
+        frames=True,
+        policy="smooth",
+        task_settings={"max_steps": 4},
+    )
+    (tmp_path / "demo").mkdir()
+    demo = recorded(tmp_path / "demo", settings).said
+    run = Run(tmp_path, 2, spaces=[*BOX, *SEEN], threads=1, extra={"cores": 4})
+    episodes(run, 2, terminated=1)
+    store(run, last(run), **{"return": 4.0, "env": 1.0})
+    twins = ("shared_cartpole_2env.h5", "independent_cartpole_env0.h5")
+    bare = audit(Context(*(examined(RECORDINGS / name) for name in twins)))
+    quiet: set[str] = set()
+    for said in (demo, run.audit(), bare):
+        assert [f.message for f in said.findings] == []
+        quiet |= {check.id for check in said.checks if check.ran}
+    assert quiet == set(CHECKS)
 
 
 def test_a_twin_and_rounded_values_show_in_bare_recordings() -> None:
