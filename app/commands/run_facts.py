@@ -15,6 +15,7 @@ NAMED_AT_MOST = 8  # seeds, chunk states
 def run_facts(run: "RunInfo") -> list[tuple[str, str]]:
     """Names and values, what is not told left out."""
     found = [
+        ("what-if branch of", run.branch_of),
         ("engine", ", ".join(filter(None, (run.engine, run.precision)))),
         ("environment", run.environment),
         ("environments", _environments(run)),

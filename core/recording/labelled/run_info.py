@@ -58,6 +58,9 @@ class RunInfo(msgspec.Struct, kw_only=True):
         What was not recorded, by what and why.
     ended
         Whether it has the mark of a clean end.
+    branch_of
+        Of a what-if branch: the recording and the place that it leaves; empty
+        otherwise.
     """
 
     engine: str
@@ -82,6 +85,7 @@ class RunInfo(msgspec.Struct, kw_only=True):
     failed: list[FailureInfo]
     dropped: list[Count]
     ended: bool
+    branch_of: str = ""
 
 
 def run_info(labelled: LabelledRecording) -> RunInfo:
@@ -122,7 +126,16 @@ def run_info(labelled: LabelledRecording) -> RunInfo:
         failed=[_failure(one) for one in failures[:LISTED_AT_MOST]],
         dropped=_counts(dropped),
         ended=labelled.end is not None,
+        branch_of=_branch_of(told),
     )
+
+
+def _branch_of(told: Identity) -> str:
+    """``"run.isoscope.h5 at control:0/2/5"`` of a what-if branch; else empty."""
+    branch = told.extra.get("branch")
+    if not isinstance(branch, dict):
+        return ""
+    return f"{branch.get('of', '?')} at {branch.get('at', '?')}"
 
 
 def _environment(told: Identity) -> str:
