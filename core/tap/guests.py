@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable
 
+    from isoscope.core.tap.kept import KeptStream
     from isoscope.core.tap.merged import MergedStream
     from isoscope.core.tap.packet import Packet
     from isoscope.core.tap.runtime import Run
@@ -48,7 +49,7 @@ class Guests:
     def __init__(
         self,
         session: TapSession,
-        stream: MergedStream,
+        stream: MergedStream | KeptStream,
         run: Run,
         send: Callable[[bytes, list[Any]], bool],
         refused: Counter[str],
@@ -71,6 +72,11 @@ class Guests:
     def working(self) -> bool:
         """Whether workers have not said goodbye yet."""
         return any(not w.gone for w in self._workers.values())
+
+    @property
+    def watching(self) -> bool:
+        """Whether there are windows that want data."""
+        return any(window.data for window in self._windows.values())
 
     @property
     def looking(self) -> bool:
@@ -135,9 +141,15 @@ class Guests:
             merger = self._stream.source(f"worker {self._came}")
             self._workers[identity] = Worker(*who, merger=merger)
             return
-        window = self._windows[identity] = Window(*who, data=hello.data)
+        window = Window(*who, data=hello.data)
+        state = None
         if window.data:
-            self._show(window, self._stream.latest.packet(), {})
+            state = self._stream.latest.packet()
+            while merged := self._stream.take():  # is in that state
+                self.show(merged)
+        self._windows[identity] = window
+        if state is not None:
+            self._show(window, state, {})
 
     def _take_workers(
         self, worker: Worker, message: m.Message, packet: Packet | None

@@ -24,10 +24,13 @@ from isoscope.core.tap import process, runtime, wire
 from isoscope.core.tap.factories import Ticket
 from isoscope.core.tap.guests import Guests
 from isoscope.core.tap.merge import PacketError
-from isoscope.core.tap.merged import MergedStream, open_recorder
+from isoscope.core.tap.merged import MergedStream, open_recorder, refuse_existing
 from isoscope.core.tap.packet import Outflow
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isoscope.core.tap.kept import KeptStream
     from isoscope.core.tap.keys import Keys
     from isoscope.core.tap.session import TapSession
 
@@ -56,7 +59,7 @@ class Hub:
     def __init__(
         self,
         session: TapSession,
-        stream: MergedStream,
+        stream: MergedStream | KeptStream,
         socket: zmq.Socket[bytes],
         context: zmq.Context[Any],
         run: runtime.Run,
@@ -106,11 +109,7 @@ class Hub:
             context.term()
             raise UsageError(f"{DOING}: {wished}: {one_line(error)}") from None
         try:
-            recorder = None
-            if record is not None:
-                recorder = open_recorder(
-                    record, overwrite=overwrite, tell=session.file_stopped
-                )
+            stream = _stream(record, overwrite=overwrite, tell=session.file_stopped)
         except BaseException:
             socket.close(0)
             context.term()
@@ -128,7 +127,7 @@ class Hub:
             server_key="" if keys is None else keys.public,
             record="" if record is None else str(Path(record).absolute()),
         )
-        hub = cls(session, MergedStream(recorder), socket, context, run)
+        hub = cls(session, stream, socket, context, run)
         hub.wanted = address
         try:
             hub._file = runtime.announce(run)
@@ -170,9 +169,7 @@ class Hub:
         self._why = why
         self._closing.set()
         self._thread.join()
-        recorder = self._stream.recorder
-        if recorder is not None:
-            recorder.close()  # in case the thread could not
+        self._stream.close()  # in case the thread could not
 
     # -- the thread --
 
@@ -230,9 +227,9 @@ class Hub:
                 self._session.fault(f"what was told makes no sense: {error}")
         if with_workers:
             self._guests.merge_workers()
-        merged = self._stream.take()
-        if merged:
+        while merged := self._stream.take():
             self._guests.show(merged)
+        self._stream.watch(self._guests.watching)
 
     def _watch(self, now: float) -> None:
         for worker in self._guests.lost_workers(now):
@@ -279,13 +276,29 @@ class Hub:
         while self._stream.behind and time.monotonic() < deadline:
             time.sleep(TICK_S)
         self._merge()
-        if self._stream.recorder is not None:
-            self._stream.recorder.close()  # before a window hears that it is whole
+        self._stream.close()  # before a window hears that it is whole
+        while merged := self._stream.take():
+            guests.show(merged)
         self._flush()
         guests.tell(m.Bye(why=self._why))
         deadline = time.monotonic() + FAREWELL_S
         while guests.looking and time.monotonic() < deadline:
             self._receive(TICK_S)
+
+
+def _stream(
+    record: str | Path | None, *, overwrite: bool, tell: Callable[[str], None]
+) -> MergedStream | KeptStream:
+    """What takes it all: with a file another process, wherever that can be had."""
+    if record is None:
+        return MergedStream(None)
+    refuse_existing(record, overwrite=overwrite)
+    from isoscope.core.tap.kept import KeptStream, UnavailableError
+
+    try:
+        return KeptStream(record, overwrite=overwrite, tell=tell)
+    except UnavailableError:
+        return MergedStream(open_recorder(record, overwrite=overwrite, tell=tell))
 
 
 def _reachable(endpoint: str) -> str:

@@ -46,6 +46,18 @@ class MergedStream:
             return False
         return not recorder.intake.accepts
 
+    def length(self, table: str) -> int:
+        """Rows of a fixed table so far."""
+        return self.target.length(table)
+
+    def watch(self, looking: bool) -> None:
+        """Say whether windows look: here all is merged whether they do or not."""
+
+    def close(self) -> None:
+        """Have the rest written and the end marked."""
+        if self.recorder is not None:
+            self.recorder.close()
+
     def source(self, name: str) -> Merger:
         """What merges one more source."""
         return Merger(self.target, name)
@@ -63,19 +75,34 @@ class MergedStream:
         return packet
 
 
-def open_recorder(
-    path: str | Path, *, overwrite: bool, tell: Callable[[str], None]
-) -> Recorder:
-    """Open the file; raises UsageError or WriteError."""
+def refuse_existing(path: str | Path, *, overwrite: bool) -> None:
+    """Raise UsageError where a file is there that may not be replaced."""
     if Path(path).is_file() and not overwrite:
         raise UsageError(
             f"recording to {path}: it exists already; give overwrite=True to replace "
             "it, or another name"
         )
+
+
+def open_recorder(
+    path: str | Path,
+    *,
+    overwrite: bool,
+    tell: Callable[[str], None],
+    process: int | None = None,
+) -> Recorder:
+    """Open the file; raises UsageError or WriteError.
+
+    Parameters
+    ----------
+    process
+        Whose run it is, if not this one's.
+    """
+    refuse_existing(path, overwrite=overwrite)
     from isoscope.core.recording.labelled import records as r
     from isoscope.core.recording.labelled.recorder import Recorder
 
-    return Recorder(path, r.Identity(), overwrite=overwrite, tell=tell)
+    return Recorder(path, r.Identity(), overwrite=overwrite, tell=tell, process=process)
 
 
 def _nothing() -> None:

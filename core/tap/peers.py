@@ -10,6 +10,7 @@ from isoscope.core.tap.messages import encode_packet
 from isoscope.core.tap.packet import Packet
 
 if TYPE_CHECKING:
+    from isoscope.core.tap.kept import Source
     from isoscope.core.tap.merge import Merger
 
 WINDOW_BYTES = 32 << 20  # on their way to a window; what is more is left out
@@ -36,7 +37,7 @@ class Peer:
 class Worker(Peer):
     """A worker process: its packets wait here until they are merged."""
 
-    merger: Merger | None = None
+    merger: Merger | Source | None = None
     lanes: list[int] = field(default_factory=list)
     inbox: deque[tuple[int, Packet]] = field(default_factory=deque)
     gone: bool = False

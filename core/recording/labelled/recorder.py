@@ -51,6 +51,8 @@ class Recorder(IntakeRecorder):
         Called once, with one line, if the recording stops early.
     compact
         Whether a small file is written anew in the end, without holes.
+    process
+        Whose run it is, if not this process's.
 
     Raises
     ------
@@ -68,13 +70,14 @@ class Recorder(IntakeRecorder):
         backlog_bytes: int = BACKLOG_BYTES,
         tell: Callable[[str], None] | None = None,
         compact: bool = True,
+        process: int | None = None,
     ) -> None:
         self.path = Path(path)
         refuse_bad_target(self.path, overwrite=overwrite)
         try:
             if overwrite:
                 self.path.unlink(missing_ok=True)
-            container = Container(self.path, _attributes(), live=True)
+            container = Container(self.path, _attributes(process), live=True)
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise WriteError(f"recording to {self.path}: {why}") from None
@@ -113,6 +116,11 @@ class Recorder(IntakeRecorder):
         self._closed = True
         self._finalizer()
 
+    def abandon(self) -> None:
+        """Write the rest without marking an end: the run was cut."""
+        self._writer.cut = True
+        self.close()
+
     def __enter__(self) -> Recorder:
         """Itself."""
         return self
@@ -128,7 +136,7 @@ def _close(writer: Writer, pid: int) -> None:
         writer.intake.stop()
 
 
-def _attributes() -> dict[str, str]:
+def _attributes(process: int | None) -> dict[str, str]:
     host = ""
     with suppress(OSError):
         host = socket.gethostname()
@@ -139,5 +147,5 @@ def _attributes() -> dict[str, str]:
         "written": secrets.token_hex(16),
         "created_ns": str(time.time_ns()),
         "host": host,
-        "process": str(os.getpid()),
+        "process": str(os.getpid() if process is None else process),
     }

@@ -14,6 +14,7 @@ import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from isoscope.core.errors import one_line
 from isoscope.core.recording.labelled.intake import Intake
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Writer:
         self._asked, self._answered = 0, 0
         self._journaled: list[int] = []
         self.stopped = ""
+        self.cut = False  # then no end is marked
         self.intake = Intake(limit_bytes, self._wake.set)
         self._thread = threading.Thread(
             target=self._run, name="isoscope-recorder", daemon=True
@@ -125,7 +127,7 @@ class Writer:
             self._flush(last=True)
             self._container.close()
             small = os.path.getsize(self._container.path) < COMPACT_BELOW
-            if small and self._compacts:
+            if small and self._compacts and not self.cut:
                 self._compact(self._container.path)
         except Exception as error:  # noqa: BLE001 a recording never ends a run
             self._stop(error)
@@ -142,7 +144,8 @@ class Writer:
         if last:
             intake.reopen()
             rows = len(intake.buffers[intake.tables["native"]])
-            intake.add(intake.tables["end"], (time.time_ns(), rows, -1))
+            if not self.cut:
+                intake.add(intake.tables["end"], (time.time_ns(), rows, -1))
         batch = intake.take(all_rows=last)
         if batch.definitions:
             container.add_definitions(batch.definitions)
@@ -184,7 +187,8 @@ class Writer:
 
     def _stop(self, error: Exception) -> None:
         self.intake.stop()
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        why = one_line(told)  # libhdf5's words are several
         path = self._container.path
         self.stopped = (
             f"recording to {path} stopped: {why}; what was written until then can be "

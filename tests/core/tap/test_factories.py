@@ -144,7 +144,7 @@ def test_a_worker_that_dies_is_told_and_the_others_go_on(
     fleet = Fleet([tap.factory(make_env, path) for _ in range(4)], each=2)
     session: Any = tap.current()
     fleet.run(5, 1)
-    merged = session.outlet._stream.target
+    merged = session.outlet._stream
     until(lambda: merged.length("transitions") == 20)
     os.kill(fleet.processes[1].pid, signal.SIGKILL)
     fleet.processes[1].join()

@@ -17,6 +17,7 @@ from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.container import Container
 from isoscope.core.recording.labelled.intake import Intake
 from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
+from isoscope.core.tap import kept
 from isoscope.core.tap.session import Command
 from tests.core.tap.fake import FakeEnv, run
 from tests.core.tap.support import ROOT, Child, opened, until
@@ -85,10 +86,12 @@ def test_an_environment_that_raises_raises(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_stops_the_recording_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run.isoscope.h5"
+    monkeypatch.setattr(kept, "CODE", "no program")  # so this process writes
     env = tap.attach(FakeEnv(), path)
+    capfd.readouterr()
     run(env, 5)
     until(lambda: session().recorder.rows == 10 and merged() == 10)
 
@@ -103,14 +106,14 @@ def test_a_full_disk_stops_the_recording_alone(
     assert session().on
     until(lambda: merged() == 36)
     tap.detach()
-    said = capsys.readouterr().err
+    said = capfd.readouterr().err
     assert said.count("\n") == 1
     assert "No space left on device" in said
 
 
 def merged() -> int:
     outlet: Any = session().outlet
-    count: int = outlet._stream.target.length("native")
+    count: int = outlet._stream.length("native")
     return count
 
 
