@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LIVE_LAYOUT, REPLAY_LAYOUT = "live", "replay"
 WATCH_S = 6.0  # a run before its picture is taken
+STEP_S = 1800.0  # for a recording to be stepped again before its picture
 JOIN_S = 120.0  # for a demo to begin
 FIRST_S = 30.0  # for a run to take a native step, or say what it took
 SMALLEST, LARGEST = 200, 16384  # pixels of a window's side
@@ -221,7 +222,7 @@ def _run(
             if screenshot is None:
                 window.show()
                 return app.exec()
-            _take_picture(window, screenshot, errors)
+            _take_picture(window, screenshot, errors, stepping=way is not None)
             return 0
     finally:
         gc.unfreeze()
@@ -253,12 +254,22 @@ def application() -> QApplication:
     return app
 
 
-def _take_picture(window: Window, path: Path, errors: list[str]) -> None:
-    """Wait until all is drawn and save it; not if there is an error in the bar."""
-    from isoscope.app.screenshot import ScreenshotError, save_png, wait_settled
+def _take_picture(
+    window: Window, path: Path, errors: list[str], *, stepping: bool = False
+) -> None:
+    """Wait until all is drawn and save it; not if there is an error in the bar.
+
+    `stepping` again takes as long as a recording is long.
+    """
+    from isoscope.app.screenshot import (
+        TIMEOUT_S,
+        ScreenshotError,
+        save_png,
+        wait_settled,
+    )
 
     window.show()
-    wait_settled(window)
+    wait_settled(window, STEP_S if stepping else TIMEOUT_S)
     if errors:
         raise ScreenshotError(errors[0])
     save_png(window, path, overwrite=True)

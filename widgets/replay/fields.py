@@ -38,6 +38,10 @@ def place_short(place: Place | None) -> str:
     return " · ".join(parts)
 
 
+def _allowed(value: float | None) -> str:
+    return BY_RULE if value is None else f"{value:g}"
+
+
 class FieldsTable(QTableWidget):
     """A row a field; a click plots it, a double click or Enter goes to its largest.
 
@@ -89,6 +93,11 @@ class FieldsTable(QTableWidget):
     ) -> None:
         """Show these, the largest first, with the tolerances that are set."""
         self._filling = True
+        if maxima == self._maxima:
+            for at, one in enumerate(maxima):
+                self._show_tolerance(at, tolerances.get(one.field))
+            self._filling = False
+            return
         self._maxima = list(maxima)
         self.setRowCount(len(maxima))
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 7)
@@ -100,7 +109,7 @@ class FieldsTable(QTableWidget):
                 one.unit or "",
                 place_short(one.at),
                 f"{one.differing_steps:,} of {one.compared_steps:,}",
-                BY_RULE if named is None else f"{named:g}",
+                _allowed(named),
             )
             for column, text in enumerate(texts):
                 item = QTableWidgetItem(text)
@@ -113,11 +122,17 @@ class FieldsTable(QTableWidget):
                 self.setItem(at, column, item)
         self._filling = False
 
+    def _show_tolerance(self, at: int, value: float | None) -> None:
+        item = self.item(at, TOLERANCE)
+        if item is not None:
+            item.setText(_allowed(value))
+
     def choose(self, full_name: str) -> None:
         """Choose a field without telling it."""
         self._filling = True
         for at, one in enumerate(self._maxima):
-            if f"{one.actor}.{one.field}" == full_name:
+            named = f"{one.actor}.{one.field}" == full_name
+            if named and at != self.currentRow():  # else its column stays, too
                 self.setCurrentCell(at, FIELD)
         self._filling = False
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isoscope.core.replay.tape import Tape
 
 SETTABLE = ("pose", "velocity", "translation", "rotation", "omega")
+STATES = ("positions", "velocities", *SETTABLE)
 MOST_VALUES = 12
 LONGEST = 160
 
@@ -30,8 +31,8 @@ LONGEST = 160
 def parse_edit(text: str) -> Edit:
     """An edit of any kind, as one writes it.
 
-    With a colon after a control step it is of actions, with a dot before the equals
-    sign of an actor's state, else of the persistent configuration.
+    With a colon after a control step it is of actions; of an actor's state where a
+    field of states is named, else of the persistent configuration.
 
     Raises
     ------
@@ -41,11 +42,10 @@ def parse_edit(text: str) -> Edit:
     head, colon, _ = text.strip().partition(":")
     if colon and head.rstrip("-").replace("-", "", 1).isdecimal():
         return parse_action(text)
-    return (
-        parse_state(text)
-        if "." in text.partition("=")[0]
-        else (parse_configuration(text))
-    )
+    _, dot, field = text.partition("=")[0].rpartition(".")
+    if dot and field.partition("[")[0].strip() in STATES:
+        return parse_state(text)
+    return parse_configuration(text)
 
 
 def suggestions(tape: Tape, env: int, row: int, step: int) -> dict[str, list[str]]:
