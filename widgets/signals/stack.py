@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import (
+    QBrush,
     QColor,
     QFont,
     QFontMetrics,
@@ -242,10 +243,15 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         painter.setClipRect(body)
         shade = QColor(t.error)
         shade.setAlpha(26)
+        hatch = QColor(t.error)
+        hatch.setAlpha(70)
+        hatched = QBrush(hatch, Qt.BrushStyle.BDiagPattern)  # as on the timeline
         for first, last in self.notes.spans:
             left = body.left() + (first - 0.5 - low) * each
             width = max((last - first + 1) * each, 1.0)
-            painter.fillRect(QRectF(left, body.top(), width, body.height()), shade)
+            area = QRectF(left, body.top(), width, body.height())
+            painter.fillRect(area, shade)
+            painter.fillRect(area, hatched)
         for row, tone, _ in self.notes.lines:
             x = round(body.left() + (row - low) * each) + 0.5
             ink = QColor(inks[tone])

@@ -12,9 +12,16 @@ import pytest
 from isoscope.core.errors import CancelledError, UsageError
 from isoscope.core.isolation import audit as audit_module
 from isoscope.core.isolation import registry
-from isoscope.core.isolation.audit import audit, merged
+from isoscope.core.isolation.audit import audit, merged, together
 from isoscope.core.isolation.context import Context, runs
-from isoscope.core.isolation.findings import SEVERITIES, Finding, worst_first
+from isoscope.core.isolation.findings import (
+    SEVERITIES,
+    Audit,
+    CheckRan,
+    Finding,
+    NotRun,
+    worst_first,
+)
 from isoscope.core.jsonform import encode
 from tests.core.isolation.worlds import World, examine, push_of, shared
 
@@ -185,3 +192,25 @@ def test_rows_as_ranges() -> None:
 
     assert runs(np.array([], np.int64)) == []
     assert runs(np.array([3, 4, 5, 9, 11, 12])) == [(3, 5), (9, 9), (11, 12)]
+
+
+def test_two_audits_of_one_recording_together() -> None:
+    def said(*ran: str, found: tuple[str, ...] = (), not_run: tuple[str, ...] = ()):
+        words = {"severity": "error", "message": "", "remedy": ""}
+        return Audit(
+            files=["run"],
+            findings=[Finding(id=key, **words) for key in found],
+            not_run=[NotRun(id=key, reason="waits", needs="more") for key in not_run],
+            checks=[
+                *(CheckRan(id=key, ran=True, found=found.count(key)) for key in ran),
+                *(CheckRan(id=key, ran=False) for key in not_run),
+            ],
+        )
+
+    before = said("a", "b", found=("a", "b"), not_run=("c",))
+    later = said("a", found=(), not_run=("b", "c"))
+    both = together(later, before)
+    # what the later one looked at counts, and only what it can't is kept
+    assert [f.id for f in both.findings] == ["b"]
+    assert {c.id: c.ran for c in both.checks} == {"a": True, "b": True, "c": False}
+    assert [one.id for one in both.not_run] == ["c"]

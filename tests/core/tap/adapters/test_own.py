@@ -13,6 +13,7 @@ from isoscope.core.attribution.attributor import attribute
 from isoscope.core.isolation.audit import audit
 from isoscope.core.isolation.context import Context, Examined
 from isoscope.core.tap.adapters.resident import worlds_seen
+from isoscope.core.tap.session import Command
 from tests.core.tap.adapters.same import assert_same, column, vector_run
 
 if TYPE_CHECKING:
@@ -88,6 +89,58 @@ def test_a_snapshot_is_what_the_digest_says(watched: Tap) -> None:
         assert snapshot.row >= 0
     restores = [e for e in labelled.events() if e.kind == "restore"]
     assert any(e.snapshot >= 0 for e in restores)
+
+
+def kept_when_asked(labelled: Any) -> list[tuple[int, int]]:
+    return [(s.env, s.control_step) for s in labelled.snapshots() if s.why == "asked"]
+
+
+def test_snapshots_that_are_asked_for(watched: Tap) -> None:
+    envs = [watched.attach(FACTORY()) for _ in range(2)]
+    for k, env in enumerate(envs):
+        env.reset(seed=k)
+    session = watched.session
+    assert session.state["allowed"] == ["snapshot"]
+    told: list[tuple[bool, str]] = []
+    for control_step in range(1, 4):
+        if control_step == 2:
+            command = Command("snapshot", {}, lambda ok, why: told.append((ok, why)))
+            session.ask(command)
+            assert session.commands() == []  # the tap itself obeys it
+        for env in envs:
+            env.step(np.zeros(1, np.float32))
+    for env in envs:
+        env.close()
+    labelled = watched.recording().labelled
+    assert labelled is not None
+    assert kept_when_asked(labelled) == [(0, 2), (1, 2)]
+    ((ok, why),) = told
+    assert ok
+    assert "control step" in why
+
+
+def test_a_run_that_takes_snapshots_itself_is_asked_itself(watched: Tap) -> None:
+    env = watched.attach(FACTORY())
+    env.reset(seed=0)
+    session = watched.session
+    session.allow("pause", "snapshot")
+    assert session.state["allowed"] == ["pause", "snapshot"]
+    session.ask(Command("snapshot", {}))
+    assert [command.what for command in session.commands()] == ["snapshot"]
+    env.step(np.zeros(1, np.float32))
+    env.close()
+    assert kept_when_asked(watched.recording().labelled) == []
+
+
+def test_a_snapshot_of_a_batch_that_is_asked_for(watched: Tap) -> None:
+    env = watched.attach(FACTORY.batch(3, autoreset_mode="NextStep"))
+    env.reset(seed=0)
+    session = watched.session
+    session.ask_snapshots()
+    for _ in range(3):
+        env.step(np.zeros((3, 1), np.float32))
+    env.close()
+    assert len(kept_when_asked(watched.recording().labelled)) == 1
 
 
 def test_a_change_of_the_configuration_has_its_author(watched: Tap) -> None:
