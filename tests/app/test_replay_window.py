@@ -196,7 +196,7 @@ def test_the_copied_command_does_the_same(
 ) -> None:
     click(panel.form.ways["alone"])
     panel.form.env.setCurrentIndex(1 + FAULT[0])
-    panel.form.steps.setValue(5)
+    panel.form.steps.set_value(5)
     click(panel.form.copy)
     words = shlex.split(QGuiApplication.clipboard().text())
     assert words[:2] == ["isoscope", "replay"]

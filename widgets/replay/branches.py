@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QMenu,
     QPushButton,
-    QSpinBox,
     QTableWidget,
     QTableWidgetItem,
     QToolButton,
@@ -26,6 +25,7 @@ from isoscope.core.errors import IsoscopeError
 from isoscope.core.replay.branch.model import Edit, described
 from isoscope.core.replay.branch.suggestions import parse_edit
 from isoscope.widgets.look import scaled
+from isoscope.widgets.replay.count import CountLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -79,10 +79,7 @@ class BranchForm(QWidget):
         self.edits = QListWidget()
         self.edits.setObjectName("replay-edits")
         self.edits.setToolTip("The edits of the next branch; Delete takes one away")
-        self.steps = QSpinBox()
-        self.steps.setRange(0, 1_000_000)
-        self.steps.setSpecialValueText("to the end")
-        self.steps.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
+        self.steps = CountLine("to the end")
         self.steps.setToolTip("Control steps to go, also past the recorded end")
         self.here = QPushButton("Branch here")
         self.here.setObjectName("primary")
@@ -223,7 +220,7 @@ class BranchForm(QWidget):
                 return  # it was refused
         edits, self._edits = tuple(self._edits), []
         self._show_edits()
-        self.made.emit(edits, self.steps.value() or None)
+        self.made.emit(edits, self.steps.value())
 
     # -- those that there are ----------------------------------------------------------
 

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QProgressBar,
     QPushButton,
-    QSpinBox,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from isoscope.widgets.replay.branches import BranchForm
+from isoscope.widgets.replay.count import CountLine
 from isoscope.widgets.replay.request import WAYS, EngineName, Request, Way
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from isoscope.widgets.replay.state import ReplayState
 
 BEGINNING, CURSOR = "the beginning", "the cursor"
-MOST_STEPS = 1_000_000
 OURS = "isoscope"
 ENGINES: dict[EngineName, str] = {
     "": "engine it was recorded with",
@@ -92,10 +91,7 @@ class ReplayForm(QWidget):
             "The Python file and the function in it that makes the recorded scene; its "
             "reference and its source's hash are compared with the recorded ones."
         )
-        self.steps = QSpinBox()
-        self.steps.setRange(0, MOST_STEPS)
-        self.steps.setSpecialValueText("all")
-        self.steps.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
+        self.steps = CountLine("all")
         self.steps.setToolTip("Control steps of each environment")
         for combo in (self.env, self.start, self.engine):
             combo.currentIndexChanged.connect(self._told)
@@ -104,7 +100,7 @@ class ReplayForm(QWidget):
             combo.setSizeAdjustPolicy(
                 QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
             )
-        self.steps.valueChanged.connect(self._told)
+        self.steps.textChanged.connect(self._told)
         self.module.textChanged.connect(self._told)
         self.run, self.cancel = QPushButton("Run"), QPushButton("Cancel")
         self.run.setObjectName("primary")
@@ -191,7 +187,7 @@ class ReplayForm(QWidget):
             way=self.way,
             env=self.env.currentData(),
             start=cursor if self.from_cursor else None,
-            steps=self.steps.value() or None,
+            steps=self.steps.value(),
             tolerances=dict(self._tolerances),
             engine=engine,
             module=self.module.text().strip() if self._needs_module else "",

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QAction, QActionGroup, QFontMetrics
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+    QWidgetAction,
+)
 
 from isoscope.core.clock import RATES, TimeKind
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.transport.buttons import GlyphButton, text_button
+from isoscope.widgets.transport.menu_line import MenuLine
 from isoscope.widgets.transport.readout import Readout
 from isoscope.widgets.transport.run_controls import RunControls
 from isoscope.widgets.transport.ticker import Ticker
@@ -125,6 +134,7 @@ class TransportPanel(Panel):
             action.triggered.connect(lambda _on=False, r=rate: clock.set_rate(r))
             group.addAction(action)
             self._rates[rate] = action
+        self._offer_any_rate(menu)
         self.rate.setMenu(menu)
         self.loop_in = text_button(
             "[", "Begin the loop here", "Begin the loop here ([)", self
@@ -147,6 +157,32 @@ class TransportPanel(Panel):
         self.follow.clicked.connect(clock.set_follow)
         metrics = QFontMetrics(self.rate.font())
         self.rate.setMinimumWidth(metrics.horizontalAdvance("0.05× ▾") + 20)
+
+    def _offer_any_rate(self, menu: QMenu) -> None:
+        """A line below the usual rates, for any other."""
+        self.any_rate = MenuLine()
+        self.any_rate.setPlaceholderText("other: 0.3")
+        self.any_rate.setAccessibleName("Another speed")
+        self.any_rate.setToolTip("Any speed above 0; Enter takes it")
+        self.any_rate.setMaximumWidth(110)
+        self.any_rate.returnPressed.connect(self._take_rate)
+        line = QWidgetAction(menu)
+        line.setDefaultWidget(self.any_rate)
+        menu.addSeparator()
+        menu.addAction(line)
+
+    def _take_rate(self) -> None:
+        text = self.any_rate.text().strip().rstrip("×x")
+        try:
+            rate = float(text)
+        except ValueError:
+            rate = 0.0
+        if not 0 < rate < math.inf:
+            self.session.say("warning", f"a speed of {text!r}: give a number above 0")
+            return
+        self.session.clock.set_rate(rate)
+        self.any_rate.clear()
+        self.rate.menu().close()
 
     def _lay_out(self) -> None:
         layout = QHBoxLayout(self)

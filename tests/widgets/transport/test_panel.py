@@ -100,7 +100,7 @@ def test_play_moves_the_cursor_and_pause_stops_it(
 
 def test_speed_is_shown_and_chosen(panel, session, recordings) -> None:
     session.add(open_document(recordings / "no_state.h5"))
-    actions = {a.text(): a for a in panel.rate.menu().actions()}
+    actions = {a.text(): a for a in panel.rate.menu().actions() if a.text()}
     assert list(actions) == [rate_text(rate) for rate in RATES]
     actions["0.25×"].trigger()  # noqa: RUF001
     assert session.clock.state.rate == 0.25
@@ -225,3 +225,20 @@ def test_both_themes(panel, session, recordings, qtbot) -> None:
     dark = panel.grab().toImage().pixelColor(4, 4).lightness()
     session.set_theme("light")
     assert panel.grab().toImage().pixelColor(4, 4).lightness() > dark + 100
+
+
+def test_any_speed_can_be_typed(panel, session, qtbot) -> None:
+    session.add(made_document(made_recording(10)))
+    told = []
+    session.messaged.connect(told.append)
+    panel.rate.menu().popup(panel.mapToGlobal(panel.rate.pos()))
+    qtbot.keyClicks(panel.any_rate, "0.3")
+    qtbot.keyClick(panel.any_rate, Qt.Key.Key_Return)
+    assert session.clock.state.rate == 0.3
+    assert panel.rate.text().startswith("0.3")
+    for wrong in ("fast", "0", "-2", "inf", "nan"):
+        panel.any_rate.setText(wrong)
+        qtbot.keyClick(panel.any_rate, Qt.Key.Key_Return)
+        assert session.clock.state.rate == 0.3
+    assert len(told) == 5
+    panel.rate.menu().close()
