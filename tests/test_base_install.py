@@ -32,8 +32,12 @@ NEEDS_SIM = ("trajectory", "channel", "collection", "envs")  # torch, gymnasium
 # pyarrow; whoever uses them imports them late
 NEEDS_DATA = (
     "dataset/exporters/lerobot.py",
+    "dataset/exporters/lerobot_columns.py",
+    "dataset/exporters/lerobot_parquet.py",
+    "dataset/exporters/lerobot_writer.py",
     "dataset/readers/arrow.py",
     "dataset/readers/lerobot_meta.py",
+    "dataset/readers/lerobot_stats.py",
     "dataset/readers/minari_arrow.py",
 )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isoscope.core.dataset.model import Feature
 
 FIELD, KIND, NAME, UNITS, DTYPE = range(5)
-HEADS = ["field", "values", "in the dataset", "units", "as"]
+HEADS = ["field", "values", "in the dataset", "units", "convert to"]
 ROWS_SHOWN = 5
 ABOUT = {
     FIELD: "What is not checked is left out",

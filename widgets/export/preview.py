@@ -92,7 +92,7 @@ def preview(episodes: Episodes, request: Request) -> Preview:
         _size(plan),
         {c.source: c.feature.name for c in plan.columns if c.source and not c.derived},
         {name: len(chosen) for name, chosen in plan.splits.items()},
-        tuple(plan.left_out),
+        tuple(in_the_window(line) for line in plan.left_out),
     )
 
 
@@ -108,7 +108,13 @@ def _size(plan: Plan) -> int:
 
 def in_the_window(text: str) -> str:
     """A message with what to do here, where it names an option of the command."""
-    return text.replace("give --overwrite to replace it", "tick replace, or rename")
+    for option, here in (
+        ("give --overwrite to replace it", "tick replace, or rename"),
+        ("give --fps", "give the rate"),
+        ("--next-observation keeps it", "tick the observation after each step"),
+    ):
+        text = text.replace(option, here)
+    return text
 
 
 def row_bytes(feature: Feature) -> int:
