@@ -1,0 +1,76 @@
+"""What-if branches of the real engine's recordings, stepped by the real engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from isoscope.core.errors import IsoscopeError
+from isoscope.core.replay.again import replay
+from isoscope.core.replay.branch.branches import source_of
+from isoscope.core.replay.branch.exporting import export_branch
+from isoscope.core.replay.branch.model import (
+    new_branch,
+    parse_action,
+    parse_configuration,
+    parse_state,
+)
+from isoscope.core.replay.branch.running import place_of, run_branch
+from tests.referees.test_superdex_replay import (  # noqa: F401 fixtures
+    engine,
+    examine,
+    maker,
+    recorded,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from isoscope.core.replay.branch.run import BranchRun
+
+pytestmark = pytest.mark.referee
+
+AT = 5
+
+
+def branched(examined: Any, *edits: Any, **others: Any) -> BranchRun:
+    labels = examined.attribution.labels
+    at = (labels.env == 1) & (labels.episode == 1) & (labels.control_step == AT)
+    row = int(np.flatnonzero(at)[0])
+    episode, step, native = place_of(examined, 1, row)
+    branch = new_branch(
+        name="what if",
+        source=source_of(examined),
+        file="run",
+        env=1,
+        episode=episode,
+        control_step=step,
+        native=native,
+        edits=edits,
+        **others,
+    )
+    return run_branch(examined, maker(examined), branch)
+
+
+def test_branches(recorded: Any, tmp_path: Path) -> None:  # noqa: F811 the fixture
+    examined = examine(recorded("missed"))
+    same = branched(examined, steps=3)
+    assert same.report.claims.bit_for_bit.answer == "yes"
+    assert same.route == "native"
+    pushed = branched(examined, parse_action("6:CartPole.force[0]=30"), steps=20)
+    first = pushed.report.first_divergence
+    assert first is not None
+    assert (first.env, first.control_step, first.substep) == (1, 6, 0)
+    assert pushed.unedited is not None
+    assert pushed.unedited.first_divergence is None
+    out = export_branch(examined, pushed, tmp_path / "pushed.isoscope.h5")
+    again = examine(out)
+    found = replay(again, maker(again))
+    assert found.claims.bit_for_bit.answer == "yes"
+    assert found.compared_steps == len(pushed) == 40
+    lighter = branched(examined, parse_configuration("gravity=0,-3,0"), steps=3)
+    assert [one.key for one in lighter.report.configuration_differences] == ["gravity"]
+    with pytest.raises(IsoscopeError, match="can't have its state edited"):
+        branched(examined, parse_state("CartPole.positions[1]=0.1"), steps=3)
