@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.document import Document
 
 LOOK_S = 0.2  # how often it is looked how the run stands
-WAITING = 2  # news that the GUI thread may owe
+WAITING = 1  # news that the GUI thread may owe: it takes one a turn of its loop
 PATIENCE_S = 30.0  # for it to take the last ones
 
 
@@ -86,6 +86,9 @@ class Following:
         self._feed = Feed(document.source.recording)
         self._audit = FollowedAudit(document.source.recording)
         self._owed = 0
+        self._behind = (
+            False  # whether something came that the GUI thread had no time for
+        )
         self._lock = threading.Lock()
         self._looked = 0.0
         self._state: LiveState | None = None
@@ -94,14 +97,18 @@ class Following:
 
     def progress(self, _done: int, _total: int) -> None:
         """Post what has come."""
+        self._behind = True
         while self._owed < WAITING:
             news = self._feed.news()
             self._post(news)
             if not news.more:
+                self._behind = False
                 return
 
     def cancelled(self) -> bool:
         """Whether to stop; looks how the run stands, too."""
+        if self._behind:
+            self.progress(0, 0)
         if time.monotonic() - self._looked >= LOOK_S:
             self.look()
             self._check()

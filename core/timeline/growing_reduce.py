@@ -135,7 +135,7 @@ class GrowingReducer:
         bounds = np.empty(2 * len(start), np.int64)
         bounds[::2], bounds[1::2] = np.minimum(start, last), last
         found = self._op(self._op.reduceat(values, bounds)[::2], values[last])
-        return np.where(stop > start, found, self._empty)
+        return np.asarray(np.where(stop > start, found, self._empty))
 
     def _edge(self, values: Array, start: Int64Array, stop: Int64Array) -> Array:
         # Clamping repeats a value of the same range, which changes nothing.

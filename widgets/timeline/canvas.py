@@ -8,6 +8,7 @@ pixmap and itself.
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,12 +35,16 @@ from isoscope.widgets.timeline.paint_frame import (
     paint_labels,
     paint_ruler,
 )
-from isoscope.widgets.timeline.paint_lanes import paint_lanes
+from isoscope.widgets.timeline.paint_lanes import lanes_in_parts
 from isoscope.widgets.timeline.palette import palette
+from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from PySide6.QtGui import QFont, QPaintEvent, QResizeEvent
 
+SLICE_S = 0.002  # of painting at a time, where the run only grew
 NO_AXIS = TimeAxis(TimeKind.NATIVE, np.zeros(0), np.zeros(0))
 
 
@@ -76,6 +81,10 @@ class Canvas(QWidget):
         self._labels: list[QRectF] = []
         self._stale = self._overview_stale = True
         self.painting_s = 0.0  # what the last picture took
+        self._calm = self._grew = False  # whether what changes now may take its time
+        self._rest: Iterator[None] | None = None  # of painting what has grown
+        self._pending = False
+        self._turn = InTurn(self, self._go_on)
 
     # -- what it shows ------------------------------------------------------------
 
@@ -106,7 +115,12 @@ class Canvas(QWidget):
     @property
     def stale(self) -> bool:
         """Whether something is still to be painted."""
-        return self._stale
+        return self._stale or self._pending
+
+    @property
+    def painting(self) -> bool:
+        """Whether a picture of what has grown is being made."""
+        return self._pending
 
     @property
     def fitted(self) -> bool:
@@ -258,22 +272,75 @@ class Canvas(QWidget):
 
     def _render(self, frame: Frame) -> None:
         begin = time.thread_time()
-        if self._overview_stale or self._overview.devicePixelRatio() != frame.scale:
-            self._overview = self._blank(frame)
-            with QPainter(self._overview) as painter:
+        for _ in self._rendering(frame):
+            pass
+        self.painting_s = time.thread_time() - begin
+
+    def _rendering(self, frame: Frame) -> Iterator[None]:
+        """Make the picture in parts; what was there before stays until the end."""
+        overview = self._overview
+        if self._overview_stale or overview.devicePixelRatio() != frame.scale:
+            overview = self._blank(frame)
+            with QPainter(overview) as painter:
                 self._prepare(painter, frame)
                 paint_overview(painter, frame)
-            self._overview_stale = False
-        self._picture = self._overview.copy()
-        with QPainter(self._picture) as painter:
+            yield
+        picture = overview.copy()
+        with QPainter(picture) as painter:
             self._prepare(painter, frame)
-            self._labels = paint_ruler(painter, frame)
-            paint_lanes(painter, frame)
+            labels = paint_ruler(painter, frame)
+        for part in lanes_in_parts(frame):
+            with QPainter(picture) as painter:
+                self._prepare(painter, frame)
+                part(painter)
+            yield
+        with QPainter(picture) as painter:
+            self._prepare(painter, frame)
             paint_coming(painter, frame)
             paint_labels(painter, frame)
             paint_window(painter, frame)
+        self._overview, self._overview_stale = overview, False
+        self._picture, self._labels = picture, labels
         self._stale = False
-        self.painting_s = time.thread_time() - begin
+
+    # -- growing ------------------------------------------------------------------
+
+    @contextmanager
+    def calmly(self) -> Iterator[None]:
+        """Make the picture of what changes inside a little at a time.
+
+        What is shown stays until then, so this is for what only grew: what the user
+        does is to be seen at once.
+        """
+        usable = self._picture.size() == self.size() * self.devicePixelRatioF()
+        calm = usable and self.isVisible() and not self._stale
+        self._calm, self._grew = calm, False
+        try:
+            yield
+        finally:
+            self._calm = False
+        if self._grew and not self._stale:
+            self._rest, self.painting_s = None, 0.0
+            if not self._turn.isActive():
+                self._turn.start(0)
+            self._pending = True
+
+    def _go_on(self) -> None:
+        """Paint the next parts, for a few milliseconds."""
+        if not self._pending:
+            return
+        begin, until_s = time.thread_time(), time.perf_counter() + SLICE_S
+        if self._rest is None:
+            self._rest = self._rendering(self.frame())
+        for _ in self._rest:
+            if time.perf_counter() >= until_s:
+                break
+        else:
+            self._rest, self._pending = None, False
+            self.update()
+        self.painting_s += time.thread_time() - begin
+        if self._pending:
+            self._turn.start(0)
 
     def _blank(self, frame: Frame) -> QPixmap:
         picture = QPixmap(self.size() * frame.scale)
@@ -318,6 +385,10 @@ class Canvas(QWidget):
             self.view_changed.emit()
 
     def _repaint(self) -> None:
+        if self._calm:
+            self._grew = True
+            return
+        self._rest, self._pending = None, False
         self._stale = True
         self.update()
 

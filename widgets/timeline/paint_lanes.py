@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,8 @@ from isoscope.widgets.timeline.glyphs import draw_border, draw_glyph
 from isoscope.widgets.timeline.palette import argb
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from PySide6.QtGui import QPainter
 
     from isoscope.core.recording.tracks import Array, Int64Array
@@ -32,6 +35,7 @@ ARC_EVERY_PX = 2
 CROWDED_PX = 14  # marks closer than this on average are only notches
 NOTCH_PX = 3.0
 NUMBER_FROM_PX = 20.0
+LANES_A_PART = 4
 NUMBER_HIGH_PX = 10
 HALVES = (ChunkLook.POLICY, ChunkLook.ENV, ChunkLook.BOTH)
 HALVES_FROM_PX = 16  # lanes that are lower don't number halves
@@ -40,23 +44,40 @@ BORDERS = (Shape.RESET, Shape.EPISODE)
 
 def paint_lanes(painter: QPainter, frame: Frame) -> None:
     """All lanes in sight, without their labels."""
-    place = frame.layout
+    for part in lanes_in_parts(frame):
+        part(painter)
+
+
+def lanes_in_parts(frame: Frame) -> Iterator[Callable[[QPainter], None]]:
+    """The same as calls of about one cost, to be made in this order."""
     columns = frame.columns
-    for placed in place.pinned:
-        _paint_lane(painter, frame, placed, columns)
+    pinned = len(frame.layout.pinned)
+    lanes = frame.layout.visible()
+
+    yield partial(_paint_some, frame, columns, lanes[:pinned], False)
+    for at in range(pinned, len(lanes), LANES_A_PART):
+        some = lanes[at : at + LANES_A_PART]
+        yield partial(_paint_some, frame, columns, some, True)
+    if frame.layout.arcs_bottom:
+        yield partial(_paint_arcs, frame=frame)
+
+
+def _paint_some(
+    frame: Frame,
+    columns: Columns,
+    lanes: Sequence[Placed],
+    scrolled: bool,
+    painter: QPainter,
+) -> None:
+    place = frame.layout
     painter.save()
-    window = QRectF(
-        place.left - 4,
-        place.scroll_top,
-        place.plot_width + 8,
-        place.scroll_bottom - place.scroll_top,
-    )
-    painter.setClipRect(window)
-    for placed in place.visible()[len(place.pinned) :]:
+    if scrolled:
+        high = place.scroll_bottom - place.scroll_top
+        window = QRectF(place.left - 4, place.scroll_top, place.plot_width + 8, high)
+        painter.setClipRect(window)
+    for placed in lanes:
         _paint_lane(painter, frame, placed, columns)
     painter.restore()
-    if place.arcs_bottom:
-        _paint_arcs(painter, frame)
 
 
 def _paint_lane(

@@ -82,7 +82,7 @@ class TimelinePanel(Panel):
         self._bar = QScrollBar(Qt.Orientation.Vertical, self)
         self._bar.hide()
         self._bar.valueChanged.connect(self.canvas.set_scroll)
-        self._grow = InTurn(self, self.rebuild, GROW_EVERY_MS)
+        self._grow = InTurn(self, self._rebuild_calmly, GROW_EVERY_MS)
         self.canvas.installEventFilter(self)
         self.canvas.laid_out.connect(self._place_bar)
         self.canvas.view_changed.connect(self.view_changed)
@@ -199,6 +199,13 @@ class TimelinePanel(Panel):
         self._grow.setInterval(max(GROW_EVERY_MS, round(10 * taken_ms)))
         if self.content.behind(document):
             self._grow.start()
+
+    def _rebuild_calmly(self) -> None:
+        if self.canvas.painting:
+            self._grow.start()  # or it would never come to an end
+            return
+        with self.canvas.calmly():
+            self.rebuild()
 
     @property
     def document(self) -> Document | None:
