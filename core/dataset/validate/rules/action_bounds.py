@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.dataset.validate.rule import NotCheckableError, Quiet, Where
+from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
     from isoscope.core.dataset.model import Episode, Feature
@@ -61,7 +62,7 @@ class ActionBoundsRule(Quiet):
         """Count."""
         if self.outcome.count:
             self.outcome.message = (
-                f"{self.outcome.count} components of actions outside of their limits: "
-                "are these the raw ones?"
+                f"{counted(self.outcome.count, 'action component')} outside of the "
+                "limits: are these the raw ones?"
             )
         return self.outcome

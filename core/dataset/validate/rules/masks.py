@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.dataset.validate.rule import NotCheckableError, Quiet, Where
+from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,7 +109,6 @@ class MasksRule(Quiet):
     def finish(self) -> Outcome:
         """Count."""
         if self.outcome.count:
-            self.outcome.message = (
-                f"{self.outcome.count} places where a mask or a split can't be meant so"
-            )
+            places = counted(self.outcome.count, "place")
+            self.outcome.message = f"{places} where a mask or split can't be meant so"
         return self.outcome

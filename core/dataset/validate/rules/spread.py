@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.dataset.validate.rule import Quiet, Where
+from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
     from isoscope.core.dataset.model import Episode, Feature
@@ -65,8 +66,8 @@ class ConstantRule(Quiet):
                 )
         if self.outcome.count:
             self.outcome.message = (
-                f"{self.outcome.count} components have the same value in every row: "
-                "their standard deviation is 0"
+                f"{counted(self.outcome.count, 'component')} of the same value in "
+                "every row: a standard deviation of 0"
             )
         return self.outcome
 
@@ -178,6 +179,7 @@ class ExtremeRule(Quiet):
                     self.outcome.fail(place)
         if self.outcome.count:
             self.outcome.message = (
-                f"{self.outcome.count} components have a value far away from all others"
+                f"{counted(self.outcome.count, 'component')} with a value far away "
+                "from all others"
             )
         return self.outcome

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.dataset.validate.rule import NotCheckableError, Quiet, Where
+from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -171,7 +172,7 @@ class StatsRule(Quiet):
                 self._compare(name, self._stored.whole[name], found, None)
         if self.outcome.count:
             self.outcome.message = (
-                f"{self.outcome.count} statistics are not those of the values: one or "
+                f"{counted(self.outcome.count, 'figure')} not of these values: one or "
                 "the other was changed later; an export computes them anew"
             )
         return self.outcome
