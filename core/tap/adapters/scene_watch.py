@@ -339,7 +339,10 @@ class SceneWatch:
             with self.session.guard:
                 if not self._within_step:
                     self._digest = self._state_digest()
-                env = self._only(args[3] if len(args) > 3 else kwargs.get("worlds"))
+                env = self._stepping()
+                if self._within_step:  # which is wrong, so that it may cost something
+                    worlds = args[3] if len(args) > 3 else kwargs.get("worlds")
+                    env = self._only(worlds)
                 self._tell("set_state", env, within_step=self._within_step)
         return result
 

@@ -122,7 +122,7 @@ def test_environments_that_begin_alike(tmp_path: Path, digests: bool) -> None:
     for env, at in enumerate((0.5, 0.25, 0.5)):
         run.reset(env, at=at)
     found = run.steps(3).only("identical-start")
-    assert (found.env, found.other_env) == (0, 2)
+    assert (found.env, found.other_env) == (2, 0)  # which began second
     assert found.native == (0, 2)
 
 
@@ -132,7 +132,7 @@ def test_a_start_that_was_set_after_the_reset_s_own_step(tmp_path: Path) -> None
     run.steps(3)
     assert "identical-start" in _ids(run)
     found = next(f for f in run.findings() if f.id == "identical-start")
-    assert (found.env, found.other_env) == (0, 2)
+    assert (found.env, found.other_env) == (2, 0)  # which began second
 
 
 def test_a_reset_that_gives_another_s_observation(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_reset_that_gives_another_s_observation(tmp_path: Path) -> None:
     run.reset(1)
     run.reset(2, observation=run.seen[1])
     found = [f for f in run.steps(1).findings() if f.id == "identical-start"]
-    assert [(f.env, f.other_env) for f in found] == [(1, 2)]
+    assert [(f.env, f.other_env) for f in found] == [(2, 1)]
 
 
 # -- shared-task-state -----------------------------------------------------------------
