@@ -161,7 +161,7 @@ def _one(
         outcome.unchecked.append(f"{_named(envs)} has no snapshot to begin from")
         return
     start, last = min(starts), max(last for _, last in compared.values())
-    _check_snapshots(tape, engine, start, last)
+    _check_snapshots(tape, engine, start, last, alone)
     fields = [one for one in tape.states if engine.has(one.actor, one.name)]
     for one in tape.states:
         if one not in fields:
@@ -220,12 +220,16 @@ def _start(tape: Tape, env: int, row: int) -> int | None:
     return min(later, default=None)
 
 
-def _check_snapshots(tape: Tape, engine: Engine, start: int, last: int) -> None:
+def _check_snapshots(
+    tape: Tape, engine: Engine, start: int, last: int, alone: int | None
+) -> None:
     """Refuse before anything is stepped what would be refused on the way."""
     for row, taken in tape.snapshots.items():
         if not start <= row <= last:
             continue
         for snapshot in taken:
+            if alone is not None and snapshot.env not in (alone, -1):
+                continue
             data = tape.labelled.snapshot_data(snapshot.id) or b""
             try:
                 _check_snapshot(tape, engine, snapshot, data)
