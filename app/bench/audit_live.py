@@ -75,14 +75,14 @@ class _Switched:
         self._audit = FollowedAudit(recording)
         self.on = False
         self.over = False
-        self.looks = 0
+        self.told = 0  # times that there was news
         self.found = 0
 
     def __call__(self) -> bool:
         if self.on:
             audit = self._audit.look()
             if audit is not None:
-                self.looks += 1
+                self.told += 1
                 self.found = len(audit.findings)
         return self.over
 
@@ -126,7 +126,7 @@ def _watch(source: LiveSource, phase_s: float, phases: int) -> dict[str, Any]:
         "live_on_hz": on,
         "live_off_hz": off,
         "live_steps": len(source.recording),
-        "live_looks": switched.looks,
+        "live_told": switched.told,
         "live_findings": switched.found,
         "live_dropped": sum(source.dropped.values()),
     }

@@ -46,6 +46,6 @@ def test_a_live_run_is_audited_in_half_of_the_phases() -> None:
     assert figures["live_on_hz"] > 0
     assert figures["live_off_hz"] > 0
     assert figures["ratio_live"] == figures["live_on_hz"] / figures["live_off_hz"]
-    assert figures["live_looks"] >= 1
+    assert figures["live_told"] >= 1
     assert figures["live_findings"] == 0
     assert figures["live_steps"] > 0
