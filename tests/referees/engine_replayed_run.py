@@ -120,6 +120,33 @@ class Leaking(CartPole):
         super()._apply_action(action)
 
 
+class Servo(CartPole):
+    """Follows a pose, which is set in the first native step of a control step only."""
+
+    def __init__(self, cfg):
+        super().__init__(cfg)
+        if not self._agent.has_articulated_pose_controller():
+            tracking = sdp.PoseTrackingParams()
+            tracking.stiffness, tracking.damping = 200.0, 20.0
+            params = sdp.PoseControllerParams()
+            params.joint_tracking = [tracking]
+            self._agent.add_articulated_pose_controller(params)
+
+    def _simulate(self, action):
+        self._first = True
+        super()._simulate(action)
+
+    def _apply_action(self, action):
+        if self._first:
+            target = 0.1 * float(action["control"].item())
+            self._agent.set_articulated_target_pose([target, 0.05])
+        self._first = False
+
+
+def make_servo():
+    return Servo(CartPoleCfg(use_shared_scenes=True, steps_per_episode=EPISODE))
+
+
 def make_leaking():
     return Leaking(CartPoleCfg(use_shared_scenes=True, steps_per_episode=EPISODE))
 
@@ -163,6 +190,7 @@ RUNS = {
     "together": cartpoles,
     "leak": lambda out: cartpoles(out, make_leaking, 40, leaks=True),
     "missed": lambda out: cartpoles(out, steps=20, missed=True),
+    "servo": lambda out: cartpoles(out, make_servo, 60),
     "falling": falling,
     "pushed": lambda out: falling(out, push),
     "rough": lambda out: falling(out, rough),

@@ -129,6 +129,14 @@ def test_together_to_the_last_bit(recorded: Any, mode: Any) -> None:
     assert seen.not_checkable == []
 
 
+def test_pose_controllers_to_the_last_bit(recorded: Any) -> None:
+    """Their states have gaps: digests tell nothing, the engine compares snapshots."""
+    seen = again(recorded("servo"), ALONE)
+    assert answers(seen) == ["yes", "yes", "yes"]
+    assert seen.compared_steps == ENVS * 60 * M
+    assert seen.states_equal == seen.states_compared >= ENVS
+
+
 def test_from_the_middle(recorded: Any, capsys: pytest.CaptureFixture[str]) -> None:
     path = recorded("together")
     capsys.readouterr()
