@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 NAME, AT, EDITS, OUTCOME = range(4)
 HEADS = ("branch", "from", "edits", "what came of it")
+MOST_SEEN = 4  # branches in the list; the others by scrolling
 HOW = (
     "An edit: 30-34:control*=1.5 (actions of control steps), gravity=0,-9.81,0 "
     "(configuration), CartPole.pose=0,0.1 (state); ▾ lists what there is here"
@@ -99,7 +100,6 @@ class BranchForm(QWidget):
         self.table.setHorizontalHeaderLabels(HEADS)
         self.table.verticalHeader().hide()
         self.table.setShowGrid(False)
-        self.table.setMaximumHeight(120)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
@@ -259,6 +259,10 @@ class BranchForm(QWidget):
                 self.table.setItem(at, column, item)
             if one.id == kept:
                 self.table.setCurrentCell(at, NAME)
+        each = self.table.verticalHeader().defaultSectionSize()
+        lines = min(max(len(branches), 1), MOST_SEEN)
+        head = self.table.horizontalHeader().sizeHint().height()
+        self.table.setFixedHeight(head + lines * each + 4)
         self.table.setVisible(bool(branches))
         self._filling = False
         self._show_buttons()

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QStackedLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QScrollArea,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from isoscope.widgets.curate.empty import EmptyPage
 from isoscope.widgets.look import dress
@@ -59,8 +66,9 @@ class ReplayPanel(Panel):
 
     def _make_parts(self) -> None:
         self.form, self.result, self.empty = ReplayForm(), ResultView(), EmptyPage()
-        page = QWidget()
-        column = QVBoxLayout(page)
+        inside = QWidget()
+        inside.setObjectName("replay-inside")
+        column = QVBoxLayout(inside)
         column.setContentsMargins(0, 0, 0, 4)
         column.setSpacing(3)
         column.addWidget(self.form)
@@ -69,6 +77,12 @@ class ReplayPanel(Panel):
         self._pages = QStackedLayout(self)
         self._pages.setContentsMargins(0, 0, 0, 0)
         self._pages.addWidget(self.empty)
+        # Where a window is low, the plot keeps its height and the rest is below.
+        page = QScrollArea()
+        page.setWidgetResizable(True)
+        page.setFrameShape(QFrame.Shape.NoFrame)
+        page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        page.setWidget(inside)
         self._pages.addWidget(page)
         self.form.changed.connect(self._form_changed)
         self.form.run_asked.connect(self.run)
@@ -300,6 +314,7 @@ class ReplayPanel(Panel):
             QToolButton[flat="true"]:checked {{ color: {t.accent}; }}
             QTableWidget {{ background: {t.panel}; color: {t.text}; border: none;
                 selection-background-color: {t.border}; selection-color: {t.text}; }}
+            QWidget#replay-inside {{ background: {t.panel}; }}
             QSplitter::handle {{ background: {t.border}; }}
             QSplitter::handle:vertical {{ height: 1px; margin: 2px 10px; }}
             """,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.replay.states import Replayed, Trace
 
+LEAST_PX = 250  # for the plot and what is below it
 FIELDS, CONFIGURATION, ABOUT = range(3)
 TABS = ("Fields", "Configuration", "About it")
 
@@ -127,6 +128,7 @@ class ResultView(QWidget):
         below.addLayout(tabs)
         below.addWidget(self.stack, 1)
         split = QSplitter(Qt.Orientation.Vertical)
+        split.setMinimumHeight(LEAST_PX)
         split.setChildrenCollapsible(False)
         split.addWidget(plotted)
         split.addWidget(rest)
