@@ -6,6 +6,8 @@ happens to fall into one turn of the event loop, a key or a click waits for the 
 
 from __future__ import annotations
 
+import math
+import time
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -13,9 +15,30 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+LATE_S = 0.15  # work in parts that is not done by then is done at once
 PAUSE_MS = 3  # after each, for what it has painted and what waits
+
+
+def go_on(parts: Iterator[None], begun_s: float, slice_s: float) -> bool:
+    """Do the next parts of a piece of work; whether that was all of it.
+
+    Parameters
+    ----------
+    begun_s
+        When it was begun, by `time.perf_counter`. Where turns come rarely, since the
+        machine has other things to do, the rest is done at once: else what is shown
+        would lag behind more and more.
+    slice_s
+        How long to go on.
+    """
+    now = time.perf_counter()
+    until_s = now + slice_s if now - begun_s < LATE_S else math.inf
+    for _ in parts:
+        if time.perf_counter() >= until_s:
+            return False
+    return True
 
 
 class InTurn(QObject):

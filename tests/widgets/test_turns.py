@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from isoscope.widgets.turns import InTurn
+from isoscope.widgets import turns
+from isoscope.widgets.turns import InTurn, go_on
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from PySide6.QtGui import QPaintEvent
     from pytestqt.qtbot import QtBot
 
@@ -48,11 +52,11 @@ class Watched(QWidget):
 def test_others_get_a_turn_between_two_calls(qtbot: QtBot) -> None:
     told: list[str] = []
     ticks, parent = Ticks(told), QObject()
-    turns = [InTurn(parent, lambda name=name: told.append(name)) for name in "abc"]
-    for turn in turns:
+    three = [InTurn(parent, lambda name=name: told.append(name)) for name in "abc"]
+    for turn in three:
         turn.start(0)
     ticks.tick.emit()
-    qtbot.waitUntil(lambda: not any(turn.isActive() for turn in turns))
+    qtbot.waitUntil(lambda: not any(turn.isActive() for turn in three))
     at = [told.index(name) for name in "abc"]
     assert at == sorted(at)
     for before, after in pairwise(at):
@@ -116,12 +120,27 @@ def test_one_whose_widget_is_gone_holds_nobody_up(qtbot: QtBot) -> None:
         told.append("a")
         gone.deleteLater()
 
-    turns = [
+    three = [
         InTurn(parent, end),
         InTurn(gone, lambda: told.append("gone")),
         InTurn(parent, lambda: told.append("b")),
     ]
-    for turn in turns:
+    for turn in three:
         turn.start(0)
     qtbot.waitUntil(lambda: "b" in told)
     assert told == ["a", "b"]
+
+
+def test_work_in_parts_goes_on_a_little_or_where_it_is_late_to_its_end() -> None:
+    done: list[int] = []
+
+    def work() -> Iterator[None]:
+        for part in range(5):
+            done.append(part)
+            yield
+
+    parts = work()
+    assert not go_on(parts, time.perf_counter(), 0.0)
+    assert done == [0]
+    assert go_on(parts, time.perf_counter() - 2 * turns.LATE_S, 0.0)
+    assert done == [0, 1, 2, 3, 4]

@@ -24,7 +24,7 @@ from isoscope.widgets.signals.notes import notes_of
 from isoscope.widgets.signals.span import Span
 from isoscope.widgets.soon import Soon
 from isoscope.widgets.stretch import needs_zoom, stretch_of
-from isoscope.widgets.turns import InTurn
+from isoscope.widgets.turns import InTurn, go_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ class ClocksPanel(Panel):
         self._growth_ms = GROWTH_MS
         self._only_grew = False
         self._rest: Iterator[None] | None = None  # of drawing what has grown
-        self._spent_s = 0.0  # on the picture that is being made
+        self._spent_s = self._begun_s = 0.0  # of the picture that is being made
         self._row = -1  # where the cursor was last shown
         self._due = InTurn(self, self.refresh)
         self._move = Soon(self, self._move_cursor)
@@ -224,10 +224,11 @@ class ClocksPanel(Panel):
         """Make the plots and lay them out now."""
         begin = time.thread_time()  # waiting for others is none of its cost
         if self._rest is None:
-            self._spent_s = 0.0
+            self._spent_s, self._begun_s = 0.0, time.perf_counter()
             self._refresh()
         if self._rest is not None:
-            self._go_on(time.perf_counter() + SLICE_S)
+            if go_on(self._rest, self._begun_s, SLICE_S):
+                self._rest = None
         self._spent_s += time.thread_time() - begin
         # What costs much is not done so often that nothing else gets a turn.
         self._growth_ms = max(GROWTH_MS, round(10 * 1000 * self._spent_s))
@@ -235,12 +236,6 @@ class ClocksPanel(Panel):
             self._due.start(0)
         elif self._stale and not self._due.isActive():
             self._due.start(self._growth_ms)  # it grew meanwhile
-
-    def _go_on(self, until_s: float) -> None:
-        for _ in self._rest or ():
-            if time.perf_counter() >= until_s:
-                return
-        self._rest = None
 
     def _refresh(self) -> None:
         self._stale = False

@@ -33,7 +33,7 @@ from isoscope.widgets.signals.proof import proof_plots
 from isoscope.widgets.signals.resolve import PlotSpec, resolve
 from isoscope.widgets.signals.span import Span
 from isoscope.widgets.stretch import needs_zoom, stretch_of
-from isoscope.widgets.turns import InTurn
+from isoscope.widgets.turns import InTurn, go_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ class SignalsPanel(Panel):
         self._growth_ms = GROWTH_MS
         self._only_grew = False
         self._rest: Iterator[None] | None = None  # of drawing what has grown
-        self._spent_s = 0.0  # on the picture that is being made
+        self._spent_s = self._begun_s = 0.0  # of the picture that is being made
         self._make_parts()
         self._make_tools()
         self.apply_theme()
@@ -321,9 +321,11 @@ class SignalsPanel(Panel):
         begin = time.thread_time()  # waiting for others is none of its cost
         if self._rest is None:
             self._spent_s, self._stale = 0.0, False
+            self._begun_s = time.perf_counter()
             self._refresh()
         if self._rest is not None:
-            self._go_on(time.perf_counter() + SLICE_S)
+            if go_on(self._rest, self._begun_s, SLICE_S):
+                self._rest = None
         self._spent_s += time.thread_time() - begin
         # A picture that costs much is not made so often that nothing else gets a turn.
         self._growth_ms = max(GROWTH_MS, round(10 * 1000 * self._spent_s))
@@ -331,12 +333,6 @@ class SignalsPanel(Panel):
             self._due.start(0)
         elif self._stale and not self._due.isActive():
             self._due.start(self._growth_ms)  # it grew meanwhile
-
-    def _go_on(self, until_s: float) -> None:
-        for _ in self._rest or ():
-            if time.perf_counter() >= until_s:
-                return
-        self._rest = None
 
     def _refresh(self) -> None:
         document = self._document

@@ -37,7 +37,7 @@ from isoscope.widgets.timeline.paint_frame import (
 )
 from isoscope.widgets.timeline.paint_lanes import lanes_in_parts
 from isoscope.widgets.timeline.palette import palette
-from isoscope.widgets.turns import InTurn
+from isoscope.widgets.turns import InTurn, go_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,6 +84,7 @@ class Canvas(QWidget):
         self._calm = self._grew = False  # whether what changes now may take its time
         self._rest: Iterator[None] | None = None  # of painting what has grown
         self._pending = False
+        self._begun_s = 0.0
         self._turn = InTurn(self, self._go_on)
 
     # -- what it shows ------------------------------------------------------------
@@ -321,6 +322,7 @@ class Canvas(QWidget):
             self._calm = False
         if self._grew and not self._stale:
             self._rest, self.painting_s = None, 0.0
+            self._begun_s = time.perf_counter()
             if not self._turn.isActive():
                 self._turn.start(0)
             self._pending = True
@@ -329,13 +331,10 @@ class Canvas(QWidget):
         """Paint the next parts, for a few milliseconds."""
         if not self._pending:
             return
-        begin, until_s = time.thread_time(), time.perf_counter() + SLICE_S
+        begin = time.thread_time()
         if self._rest is None:
             self._rest = self._rendering(self.frame())
-        for _ in self._rest:
-            if time.perf_counter() >= until_s:
-                break
-        else:
+        if go_on(self._rest, self._begun_s, SLICE_S):
             self._rest, self._pending = None, False
             self.update()
         self.painting_s += time.thread_time() - begin

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from isoscope.widgets import turns as turns_module
 from isoscope.widgets.session import FieldRef, Phase, Session
 from isoscope.widgets.signals import panel as module
 from isoscope.widgets.signals.panel import SignalsPanel
@@ -51,6 +52,7 @@ def grow(document: Document, rows: int) -> None:
 def test_it_grows_in_several_turns_and_shows_the_old_picture_until_then(
     panel, document, qtbot, monkeypatch
 ) -> None:
+    monkeypatch.setattr(turns_module, "LATE_S", 60.0)
     monkeypatch.setattr(module, "SLICE_S", 0.0)  # one plot a turn
     canvas, seen = panel.canvas, []
     refresh = panel.refresh
@@ -80,6 +82,7 @@ def test_it_looks_as_if_it_was_drawn_at_once(panel, document, qtbot) -> None:
 def test_what_the_user_does_meanwhile_is_drawn_at_once(
     panel, document, qtbot, monkeypatch
 ) -> None:
+    monkeypatch.setattr(turns_module, "LATE_S", 60.0)
     monkeypatch.setattr(module, "SLICE_S", 0.0)
     grow(document, 30)
     qtbot.waitUntil(lambda: panel._rest is not None)

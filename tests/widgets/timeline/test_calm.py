@@ -7,6 +7,7 @@ import pytest
 
 from isoscope.core.timeline.lanes import timeline_of
 from isoscope.core.timeline.model import Timeline, TimelineExtras
+from isoscope.widgets import turns as turns_module
 from isoscope.widgets.timeline import canvas as module
 from isoscope.widgets.timeline.canvas import Canvas
 from tests.widgets.timeline.stand_ins import recording_of, turns
@@ -44,6 +45,7 @@ def grow(canvas: Canvas, timeline: Timeline) -> None:
 def test_it_takes_several_turns_and_shows_the_old_picture_until_then(
     canvas, qtbot, monkeypatch
 ) -> None:
+    monkeypatch.setattr(turns_module, "LATE_S", 60.0)
     monkeypatch.setattr(module, "SLICE_S", 0.0)
     before, turns = picture(canvas), []
     go_on = canvas._go_on
@@ -72,6 +74,7 @@ def test_it_looks_as_if_it_was_painted_at_once(canvas, qtbot) -> None:
 
 
 def test_what_the_user_does_is_painted_at_once(canvas, qtbot, monkeypatch) -> None:
+    monkeypatch.setattr(turns_module, "LATE_S", 60.0)
     monkeypatch.setattr(module, "SLICE_S", 0.0)
     grow(canvas, run_of(ROWS + 100))
     view = canvas.view
