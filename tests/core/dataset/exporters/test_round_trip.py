@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +23,6 @@ from tests.core.dataset.made import FEATURES, MATRIX, PICTURE, made, same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 FORMATS = ("lerobot", "minari", "robomimic", "maniskill", "shards")
 OPEN = ("lerobot", "robomimic", "shards")  # also without what an episode ended in
@@ -72,7 +73,31 @@ def test_a_format_gives_back_every_bit(format: str, tmp_path: Path) -> None:
 def test_from_format_to_format(first: str, second: str, tmp_path: Path) -> None:
     needs(first)
     needs(second)
-    export(made((4, 9)), first, tmp_path / "a-v0")
+    through(first, second, made((4, 9)), tmp_path)
+
+
+@settings(
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    first=st.sampled_from(FORMATS),
+    second=st.sampled_from(FORMATS),
+    lengths=st.lists(st.integers(1, 40), min_size=1, max_size=4),
+    seed=st.integers(0, 99),
+)
+def test_any_episodes_from_format_to_format(
+    first: str, second: str, lengths: Sequence[int], seed: int, tmp_path: Path
+) -> None:
+    needs(first)
+    needs(second)
+    with tempfile.TemporaryDirectory(dir=tmp_path) as folder:
+        through(first, second, made(lengths, seed=seed), Path(folder))
+
+
+def through(first: str, second: str, source: Any, tmp_path: Path) -> None:
+    """From the source to a format, to another, and to that again: nothing is lost."""
+    export(source, first, tmp_path / "a-v0")
     between = open_episodes(tmp_path / "a-v0")
     final = between.episodes[0].final
     assert final == (first != "lerobot")
