@@ -53,13 +53,13 @@ def test_live_taint_follows_findings_and_rows(
         return int(np.max(steps.rows_of(env)))
 
     assert look(5) == {}
-    steps.audit = _audit(_finding(0))
+    steps.kept_up = _audit(_finding(0))
     assert look(6) == {0: last(0)}
     before = content._found(document)
     assert content._found(document) is before
     now[0] += 1.0
     assert look(9) == {0: last(0)}
-    steps.audit = _audit(_finding(0), _finding(1))
+    steps.kept_up = _audit(_finding(0), _finding(1))
     assert look(9) == {0: last(0), 1: last(1)}
     document.analysis = None
     assert content._found(document) is None
