@@ -81,6 +81,7 @@ class DoubleSeedExpansion(RunFault):
     NAME = "double-seeds"
     ABOUT = "seeds are expanded twice: environment j of worker p gets s + p + j"
     FINDS = ("duplicate-seeds",)
+    WHOSE: ClassVar[Whose] = "run"
     SCENES: ClassVar[tuple[SceneKind, ...]] = ONE_WORLD
     NEEDS: ClassVar[tuple[Need, ...]] = ("workers", "others")
 

@@ -51,7 +51,7 @@ class Fault:
         Whom a finding can name. ``env``: the environment of the place. ``pair``: it and
         another one, of which nobody can say who took the other's. ``process``: one of
         those in its process, at the place or before, since what the process had not
-        sent is gone with it. ``run``: nobody.
+        sent is gone with it. ``run``: nobody, or whoever comes first: it is in all.
     LASTS
         Whether it goes on from there; otherwise it happens once.
     happened
