@@ -71,16 +71,17 @@ def test_a_fault_in_the_demo_pauses_it(make_window, qtbot):
     window = make_window(panels=panels)
     choose(window, "At an error")
     assert window.settings.values.pause_on == "error"
+    run = window.panels["transport"].run
     window.demo.start(DEMO)
 
     def there() -> bool:
         document = window.session.active
         live = None if document is None else document.live
-        return live is not None and {"fault", "snapshot"} <= set(live.allowed)
+        can = live is not None and {"fault", "snapshot"} <= set(live.allowed)
+        return can and len(run.faults.envs.actions()) > 1
 
     qtbot.waitUntil(there, timeout=PATIENCE_MS)
     document = window.session.active
-    run = window.panels["transport"].run
     assert state(document) == "running"
     run.faults.envs.actions()[1].trigger()
     run.faults.by_name["missed-restore"].trigger()
