@@ -110,6 +110,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--tolerance", "height=1"], "no compared field"),
         (["--env", "9"], "has no environment 9"),
         (["--from", "nowhere"], "is no position"),
+        (["--engine", "mujoco"], "there are builtin, superdex"),
+        (["--engine", "superdex"], "recorded from isoscope"),
+        (["--module", "train.py:make"], "only SuperDex's scenes"),
     ],
 )
 def test_bad_arguments(
