@@ -150,7 +150,7 @@ def _measure(
 
 
 def _late(latency: Latency, painting: Painting) -> tuple[float, float]:
-    """p99.9 without all that GL painted, and without the scene's painting alone, [s]."""
+    """p99.9 without all that GL painted, and without the scene alone, [s]."""
     every = painting.spent + painting.composed
     return latency.p999_s(every), latency.p999_s(painting.spent)
 
