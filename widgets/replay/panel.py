@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QScrollArea,
+    QSizePolicy,
     QStackedLayout,
     QToolButton,
     QVBoxLayout,
@@ -74,6 +75,8 @@ class ReplayPanel(Panel):
         column.addWidget(self.form)
         column.addWidget(self.result, 1)
         column.addStretch(0)
+        policy = QSizePolicy.Policy
+        self.form.setSizePolicy(policy.Preferred, policy.Maximum)
         self._pages = QStackedLayout(self)
         self._pages.setContentsMargins(0, 0, 0, 0)
         self._pages.addWidget(self.empty)
@@ -81,7 +84,6 @@ class ReplayPanel(Panel):
         page = QScrollArea()
         page.setWidgetResizable(True)
         page.setFrameShape(QFrame.Shape.NoFrame)
-        page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         page.setWidget(inside)
         self._pages.addWidget(page)
         self.form.changed.connect(self._form_changed)

@@ -26,12 +26,12 @@ WAYS: dict[Way, tuple[str, str]] = {
         "another one reached it.",
     ),
     "pinned": (
-        "State-pinned",
+        "Pinned",
         "The state goes back to the recorded one at every snapshot: a divergence "
         "doesn't go on into the next.",
     ),
     "twice": (
-        "Restore twice",
+        "Twice",
         "Each environment's snapshot is restored twice, with other steps between: what "
         "follows has to be the same.",
     ),
