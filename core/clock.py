@@ -200,7 +200,10 @@ class Clock:
 
     def set_marks(self, name: str, rows: Array | list[int]) -> None:
         """Name rows to step between, such as ``"control"`` or ``"event"``."""
-        self._marks[name] = np.unique(np.asarray(rows, np.int64)).tolist()
+        given = np.asarray(rows, np.int64)
+        if (given[1:] <= given[:-1]).any():  # mostly they are in order already
+            given = np.unique(given)
+        self._marks[name] = given.tolist()
 
     def add_marks(self, name: str, rows: Array | list[int]) -> None:
         """Name more rows; costs what they are many if they lie near the end."""

@@ -54,9 +54,13 @@ class Curation:
         """What is chosen now."""
         return self.workspace.choice
 
-    def kept(self) -> CuratedEpisodes:
-        """The episodes that would be exported now."""
-        return curated(self.episodes, self.choice, self.touches)
+    def kept(self, choice: Choice | None = None) -> CuratedEpisodes:
+        """The episodes of a choice that would be exported; of the one of now if None.
+
+        With a choice it may be asked in another thread than the workspace's.
+        """
+        chosen = self.choice if choice is None else choice
+        return curated(self.episodes, chosen, self.touches)
 
     def audit_of_kept(self) -> Audit | None:
         """The audit without what touches only episodes that are left out."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.curate.series import Key, Series
     from isoscope.widgets.curate.table import EpisodesModel, EpisodesTable
 
-AT_ONCE = 128  # episodes of one question: what is scrolled to doesn't wait long
+AT_ONCE = 512  # episodes of one question: what is scrolled to doesn't wait long
 
 
 class Filling(QObject):
@@ -33,6 +33,7 @@ class Filling(QObject):
         self._broken = False
         self._known: tuple[Key, ...] = ()
         self._whole = False  # all that is listed is known
+        self._from = 0  # what is listed before that is known
         table.scrolled.connect(self.look)
 
     def start(self, curation: Curation | None) -> None:
@@ -41,14 +42,14 @@ class Filling(QObject):
         self._model.series.clear()
         self._model.touching = None
         self._asking, self._broken, self._known = [], False, ()
-        self._whole = False
+        self._whole, self._from = False, 0
         self._model.has_reward = (
             curation is not None and reward_of(curation.episodes) is not None
         )
 
     def look_anew(self) -> None:
         """Other items are listed: ask for what is missing of them."""
-        self._whole = False
+        self._whole, self._from = False, 0
         self.look()
 
     def look(self) -> None:
@@ -72,8 +73,9 @@ class Filling(QObject):
             if curation is self._curation:
                 first = not self._model.series
                 self._model.series.update(series)
-                self._model.refresh(RETURN)
-                self._model.refresh(SPARK)
+                if self._in_view(series):
+                    self._model.refresh(RETURN)
+                    self._model.refresh(SPARK)
                 if first:
                     self._table.fit_columns()
                 self.look()
@@ -89,16 +91,25 @@ class Filling(QObject):
     def _missing(self) -> list[Key]:
         """What is asked for next: what is in view, else the next ones."""
         items, known = self._model.items, self._model.series
-        view = [key_of(items[row]) for row in self._table.visible_rows()]
-        found = [key for key in view if key not in known][:AT_ONCE]
+        found = [key for key in self._view() if key not in known][:AT_ONCE]
         if found:
             return found
-        for item in items:
-            if key_of(item) not in known:
-                found.append(key_of(item))
-                if len(found) == AT_ONCE:
-                    break
+        for at in range(self._from, len(items)):
+            key = key_of(items[at])
+            if key in known:
+                self._from += not found
+                continue
+            found.append(key)
+            if len(found) == AT_ONCE:
+                break
         return found
+
+    def _view(self) -> list[Key]:
+        items = self._model.items
+        return [key_of(items[row]) for row in self._table.visible_rows()]
+
+    def _in_view(self, series: dict[Key, Series]) -> bool:
+        return any(key in series for key in self._view())
 
     def touch(self) -> None:
         """The findings are new."""

@@ -217,17 +217,13 @@ class CuratePanel(Panel):
             rows = [row for row, item in enumerate(items) if item.id in chosen]
             if not rows and at >= 0 and items:
                 rows = [min(at, len(items) - 1)]
-            for number, row in enumerate(rows):
-                index = self.model.index(row, 0)
-                flags = QItemSelectionModel.SelectionFlag.Rows
-                if number == 0:
-                    selection.setCurrentIndex(
-                        index, QItemSelectionModel.SelectionFlag.NoUpdate
-                    )
-                    self.table.scrollTo(index)
-                selection.select(
-                    index, flags | QItemSelectionModel.SelectionFlag.Select
+            if rows:
+                index = self.model.index(rows[0], 0)
+                selection.setCurrentIndex(
+                    index, QItemSelectionModel.SelectionFlag.NoUpdate
                 )
+                self.table.scrollTo(index)
+                self.table.select_rows(rows)
             self.table.fit_columns()
         self._choosing = False
         self.filling.look_anew()

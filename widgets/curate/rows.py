@@ -82,16 +82,22 @@ class Totals:
     @classmethod
     def of(cls, choice: Choice, source: Sequence[Episode]) -> Totals:
         """Count."""
-        kept = [i for i in choice.items if i.verdict != "rejected" and i.length]
-        transitions = sum(i.length for i in kept)
+        counts: dict[str | None, int] = {"accepted": 0, "rejected": 0, None: 0}
+        kept = transitions = 0
+        for item in choice.items:  # once: there may be many
+            counts[item.verdict] += 1
+            length = item.stop - item.start
+            if length and item.verdict != "rejected":
+                kept += 1
+                transitions += length
         return cls(
-            kept=len(kept),
+            kept=kept,
             episodes=len(choice.items),
             transitions=transitions,
-            accepted=sum(i.verdict == "accepted" for i in choice.items),
-            rejected=sum(i.verdict == "rejected" for i in choice.items),
-            undecided=sum(i.verdict is None for i in choice.items),
-            left_out=sum(e.length for e in source) - transitions,
+            accepted=counts["accepted"],
+            rejected=counts["rejected"],
+            undecided=counts[None],
+            left_out=sum([e.length for e in source]) - transitions,
         )
 
     @property

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import (
     QAbstractTableModel,
+    QItemSelection,
     QItemSelectionModel,
     QModelIndex,
     QRect,
@@ -373,6 +374,16 @@ class EpisodesTable(QTableView):
         self.selectionModel().setCurrentIndex(
             self._model.index(row, 0), flags.ClearAndSelect | flags.Rows
         )
+
+    def select_rows(self, rows: list[int]) -> None:
+        """Choose these, ascending, beside what is chosen; told once for all of them."""
+        spans, begin = QItemSelection(), 0
+        for at in range(1, len(rows) + 1):
+            if at == len(rows) or rows[at] != rows[at - 1] + 1:
+                first = self._model.index(rows[begin], 0)
+                spans.select(first, self._model.index(rows[at - 1], len(HEADS) - 1))
+                begin = at
+        self.selectionModel().select(spans, QItemSelectionModel.SelectionFlag.Select)
 
     def visible_rows(self) -> range:
         """The rows that are in view."""

@@ -204,7 +204,7 @@ class ExportPanel(Panel):
             self._preview = None
             self.buttons.show_problem(str(error))
             return
-        kept = curation.kept()
+        choice = curation.choice
 
         def found(made: Preview) -> None:
             self._preview = made
@@ -212,7 +212,10 @@ class ExportPanel(Panel):
             self._show()
 
         self.background.ask(
-            "preview", lambda: preview(kept, request), found, self._told
+            "preview",
+            lambda: preview(curation.kept(choice), request),
+            found,
+            self._told,
         )
 
     def _told(self, error: str) -> None:

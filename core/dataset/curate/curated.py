@@ -157,6 +157,12 @@ def curated(
 
 def _episode(index: int, item: Item, of: Episode, tainted: float) -> Episode:
     whole_end = item.stop == of.length
+    if (
+        (whole_end and item.start == 0 and index == of.index and item.id == of.id)
+        and not item.tags
+        and math.isnan(tainted)
+    ):
+        return of  # as most are where there are many
     notes = dict(of.notes)
     if item.id != of.id or item.length != of.length:
         notes["of"] = of.id

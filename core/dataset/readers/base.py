@@ -18,7 +18,7 @@ from isoscope.core.dataset.sidecar import episode_of, with_note
 from isoscope.core.errors import ReadError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from isoscope.core.dataset.model import Dropped, Episode, Feature
@@ -56,6 +56,11 @@ class EpisodeList(Sequence["Episode"]):
     def __len__(self) -> int:
         """How many."""
         return len(self._made)
+
+    def __iter__(self) -> Iterator[Episode]:
+        """All of them; a sequence's own way asks for each by its place."""
+        for at, found in enumerate(self._made):
+            yield self[at] if found is None else found
 
     @overload
     def __getitem__(self, index: int) -> Episode: ...
