@@ -98,7 +98,7 @@ def departures(subject: Examined, reference: Examined) -> list[Departure]:
 
 def _comparable(subject: Examined, reference: Examined) -> list[Field]:
     """The fields to compare, of two recordings that may be compared to the bit."""
-    fields = common(subject.recording, reference.recording).fields
+    fields = common(subject, reference).fields
     if not fields:
         raise CannotRunError(
             f"it has no state in common with {reference.file}",

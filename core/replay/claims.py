@@ -50,7 +50,7 @@ _NAMES = {
 
 
 def _within(seen: Compared, unchecked: list[str]) -> Claim:
-    if not len(seen.rows) or not seen.shared.fields:
+    if not seen.seen.compared.any():
         return Claim(answer="not_checkable", reason=NOTHING)
     beyond = int(seen.seen.beyond.sum())
     allowed = f"{seen.tolerance:g} times (1 + the larger value)"
@@ -59,7 +59,7 @@ def _within(seen: Compared, unchecked: list[str]) -> Claim:
         return Claim(answer="no", reason=f"{steps} differ by more than {allowed}")
     if parted := _parted(seen):
         return Claim(answer="no", reason=parted)
-    steps = counted(len(seen.rows), "compared native step")
+    steps = counted(int(seen.seen.compared.sum()), "compared native step")
     largest = max(seen.seen.fields, key=lambda one: one.largest)
     worst = (
         f"the largest difference is {largest.largest:.3g}"
@@ -73,7 +73,7 @@ def _within(seen: Compared, unchecked: list[str]) -> Claim:
 
 
 def _bits(seen: Compared, first: Divergence | None, unchecked: list[str]) -> Claim:
-    if not len(seen.rows) or not seen.shared.fields:
+    if not seen.seen.compared.any():
         return Claim(answer="not_checkable", reason=NOTHING)
     if other := next((f for f in seen.shared.fields if f.a.dtype != f.b.dtype), None):
         return Claim(answer="no", reason=f"A is {other.a.dtype} and B {other.b.dtype}")
@@ -96,8 +96,8 @@ def _bits(seen: Compared, first: Divergence | None, unchecked: list[str]) -> Cla
             answer="not_checkable",
             reason=f"steps were brought together by {seen.matching.pace.by}",
         )
-    steps = counted(len(seen.rows), "compared native step")
-    envs = counted(len(seen.matching.pairs), "environment")
+    steps = counted(int(seen.seen.compared.sum()), "compared native step")
+    envs = counted(sum(n > 0 for n in seen.compared_steps()), "environment")
     reason = f"{steps} of {envs} are equal to the last bit"
     if nan := max((one.both_nan for one in seen.seen.fields), default=0):
         reason += f"; {counted(nan, 'step')} with NaN in both counted as equal"

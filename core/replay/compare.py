@@ -72,6 +72,13 @@ class Compared:
     tolerance: float
     by_bits: bool
 
+    def compared_steps(self) -> list[int]:
+        """For each pair, the steps of which anything could be compared."""
+        stops = np.cumsum([len(pair.rows) for pair in self.matching.pairs])
+        counts = np.concatenate([[0], np.cumsum(self.seen.compared)])
+        upto = counts[np.concatenate([[0], stops]).astype(np.int64)]
+        return [int(n) for n in np.diff(upto)]
+
 
 def compare(a: Examined, b: Examined, tolerance: float | None = None) -> Comparison:
     """Compare two recordings whose steps have been given to their environments.
@@ -85,7 +92,7 @@ def compare(a: Examined, b: Examined, tolerance: float | None = None) -> Compari
         default) means that every bit counts, unless the precisions differ: then
         `TOLERANCE` does.
     """
-    shared = common(a.recording, b.recording)
+    shared = common(a, b)
     matching = match(a, b, shared.fields)
     same_precision = all(f.a.dtype == f.b.dtype for f in shared.fields)
     by_bits = tolerance is None and same_precision and matching.pace.by == "place"
@@ -133,11 +140,13 @@ def _report(seen: Compared) -> Comparison:
         max_difference=_maxima(seen),
         configuration_differences=changed,
         snapshots_used=[],
-        compared_steps=len(seen.rows),
+        compared_steps=int(seen.seen.compared.sum()),
         not_checkable=unchecked,
         pairs=[
-            _pair(pair, one)
-            for pair, one in zip(seen.matching.pairs, seen.first, strict=True)
+            _pair(pair, one, compared)
+            for pair, one, compared in zip(
+                seen.matching.pairs, seen.first, seen.compared_steps(), strict=True
+            )
         ],
         notes=notes(seen),
     )
@@ -159,12 +168,12 @@ def _engine(seen: Compared) -> str | None:
     return engines.pop() if len(engines) == 1 else None
 
 
-def _pair(pair: Pair, first: Divergence | None) -> PairOfEnvironments:
+def _pair(pair: Pair, first: Divergence | None, compared: int) -> PairOfEnvironments:
     return PairOfEnvironments(
         env_a=pair.env,
         env_b=pair.twin,
         how=pair.how,
-        compared_steps=len(pair.rows),
+        compared_steps=compared,
         first_divergence=first,
     )
 

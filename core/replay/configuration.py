@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.core.replay.fields import keyed
 from isoscope.core.replay.forms import ConfigurationDifference
+from isoscope.core.replay.own_actors import keyed
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
@@ -37,7 +37,7 @@ def configuration_differences(
         sides["h_s"] = _h_s(a.recording, one), _h_s(b.recording, two)
     sides["substeps"] = a.attribution.substeps, b.attribution.substeps
     sides["precision"] = _precision(a.recording), _precision(b.recording)
-    sides["actors"] = _actors(a.recording, b.recording)
+    sides["actors"] = _actors(a, b)
     sides["fields"] = (
         [*shared.only_a, *shared.shapes] or None,
         [*shared.only_b, *shared.shapes] or None,
@@ -88,16 +88,15 @@ def _precision(recording: Recording) -> str | None:
     return None if real is None else str(real.newbyteorder("="))
 
 
-def _actors(a: Recording, b: Recording) -> tuple[list[str], list[str]]:
-    """What each actor is, those left out that are the same in both."""
-    mine = [
-        _described(name, actor.type, actor.static)
-        for (name, _), actor in keyed(a).items()
-    ]
-    theirs = [
-        _described(name, actor.type, actor.static)
-        for (name, _), actor in keyed(b).items()
-    ]
+def _actors(a: Examined, b: Examined) -> tuple[list[str], list[str]]:
+    """What each actor of an environment is, without those that are so in both."""
+    mine, theirs = (
+        [
+            _described(name, own.actor.type, own.actor.static)
+            for (name, _), own in keyed(side).items()
+        ]
+        for side in (a, b)
+    )
     rest_a, rest_b = list(mine), list(theirs)
     for one in mine:
         if one in rest_b:

@@ -63,12 +63,15 @@ class Differences:
     differs, beyond
         bool [n]: steps in which anything differs, and those in which it does by more
         than the tolerance.
+    compared
+        bool [n]: steps in which both hold at least one of the fields.
     fields
         Field by field.
     """
 
     differs: BoolArray
     beyond: BoolArray
+    compared: BoolArray
     fields: list[FieldDifference] = field(default_factory=list)
 
 
@@ -90,7 +93,8 @@ def differences(
         not held to the tolerance. None (the default) stands for no step.
     """
     steps = len(rows)
-    found = Differences(np.zeros(steps, np.bool_), np.zeros(steps, np.bool_))
+    differs, beyond, compared = (np.zeros(steps, np.bool_) for _ in range(3))
+    found = Differences(differs, beyond, compared)
     for one in fields:
         seen = FieldDifference(one)
         for start in range(0, steps, BLOCK):
@@ -117,6 +121,7 @@ def _block(
     both = has_a & has_b
     _count_absent(seen, start, has_a, has_b)
     seen.compared += int(both.sum())
+    found.compared[start : start + len(rows)] |= both
     n = len(rows)
     one, two = one.reshape(n, -1), two.reshape(n, -1)
     nan = np.isnan(one) & np.isnan(two)

@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.schema import XYZW, meaning
-from isoscope.core.recording.tracks import Track
+from isoscope.core.replay.own_actors import COMPARED, OwnTracks, keyed, taken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from isoscope.core.isolation.context import Examined
+    from isoscope.core.recording.tracks import Array, BoolArray, Track
+    from isoscope.core.replay.own_actors import Key, OwnActors
 
-    from isoscope.core.recording.model import Actor, Recording
-    from isoscope.core.recording.tracks import AnyTrack, Array, BoolArray
-
-# What a trajectory is made of. Contacts and distances follow from it, and solver
-# fields and identities are names that differ from run to run.
-COMPARED = ("pose", "velocity", "target")
-Key = tuple[str, int]  # an actor's name, and which of that name it is
+__all__ = ["COMPARED", "Common", "Field", "common", "states", "take"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +25,8 @@ class Field:
     Attributes
     ----------
     actor, name, kind, unit
-        What it is; the actor's name has its number where several are called so.
+        What it is; the actor's name has its number where an environment has several
+        that are called so.
     a, b
         Its track in either.
     rotation
@@ -40,8 +37,8 @@ class Field:
     name: str
     kind: str
     unit: str | None
-    a: Track
-    b: Track
+    a: Track | OwnTracks
+    b: Track | OwnTracks
     rotation: bool
 
     @property
@@ -74,56 +71,44 @@ class Common:
     actors_b: list[str]
 
 
-def common(a: Recording, b: Recording) -> Common:
+def common(a: Examined, b: Examined) -> Common:
     """Find the state fields that both hold, by the names of actors and fields."""
     mine, theirs = keyed(a), keyed(b)
     found = Common([], [], [], [], [], [])
-    for key, actor in mine.items():
-        other = theirs.get(key)
+    for key, actors in mine.items():
+        others = theirs.get(key)
         name = _called(key, mine)
-        if other is None:
-            if not actor.static:
+        if others is None:
+            if not actors.actor.static:
                 found.actors_a.append(name)
             continue
-        if actor.static and other.static:
+        if actors.actor.static and others.actor.static:
             continue
-        _common_fields(found, name, actor, other)
+        _common_fields(found, name, actors, others)
     found.actors_b.extend(
         _called(key, theirs)
-        for key, actor in theirs.items()
-        if key not in mine and not actor.static
+        for key, actors in theirs.items()
+        if key not in mine and not actors.actor.static
     )
     return found
 
 
-def keyed(recording: Recording) -> dict[Key, Actor]:
-    """Actors by name and, among those of one name, by order of creation."""
-    found: dict[Key, Actor] = {}
-    seen: dict[str, int] = {}
-    for actor in recording.actors:
-        number = seen.get(actor.name, 0)
-        seen[actor.name] = number + 1
-        found[actor.name, number] = actor
-    return found
-
-
-def _called(key: Key, actors: dict[Key, Actor]) -> str:
+def _called(key: Key, actors: dict[Key, OwnActors]) -> str:
     name, number = key
     return f"{name} #{number + 1}" if (name, 1) in actors else name
 
 
-def _common_fields(found: Common, name: str, actor: Actor, other: Actor) -> None:
-    mine, theirs = dict(_state_tracks(actor)), dict(_state_tracks(other))
+def _common_fields(
+    found: Common, name: str, actors: OwnActors, others: OwnActors
+) -> None:
+    mine, theirs = actors.tracks(), others.tracks()
     found.only_a.extend(f"{name}.{field}" for field in mine if field not in theirs)
     found.only_b.extend(f"{name}.{field}" for field in theirs if field not in mine)
     for field, track in mine.items():
-        twin = theirs.get(field)
-        if twin is None:
+        if field not in theirs:
             continue
-        if not isinstance(track, Track) or not isinstance(twin, Track):
-            found.shapes.append(f"{name}.{field}")
-            continue
-        if track.shape != twin.shape:
+        twin = theirs[field]
+        if track is None or twin is None or track.shape != twin.shape:
             found.shapes.append(f"{name}.{field}")
             continue
         what = meaning(field)
@@ -133,21 +118,9 @@ def _common_fields(found: Common, name: str, actor: Actor, other: Actor) -> None
         )
 
 
-def _state_tracks(actor: Actor) -> Iterator[tuple[str, AnyTrack]]:
-    for name, track in actor.fields.tracks.items():
-        if meaning(name).kind in COMPARED and track.dtype.kind == "f":
-            yield name, track
-
-
-def take(track: Track, rows: Array) -> tuple[Array, BoolArray]:
+def take(track: Track | OwnTracks, rows: Array) -> tuple[Array, BoolArray]:
     """Values [n, *shape] and whether they are there [n], at any rows int64 [n]."""
-    if len(track) == 0:
-        shape = (len(rows), *track.shape)
-        return np.zeros(shape, track.dtype), np.zeros(len(rows), np.bool_)
-    at = rows - track.first
-    inside = (at >= 0) & (at < len(track))
-    at = np.where(inside, at, 0)
-    return track.values[at], track.valid[at] & inside
+    return track.take(rows) if isinstance(track, OwnTracks) else taken(track, rows)
 
 
 def states(fields: list[Field], side: str, rows: Array) -> Array:

@@ -36,7 +36,7 @@ def not_checkable(seen: Compared) -> list[str]:
     for side, examined in (("A", seen.a), ("B", seen.b)):
         found.extend(_nobodys(side, examined))
     found.extend(_absent(seen))
-    for pair in seen.matching.pairs:
+    for pair, compared in zip(seen.matching.pairs, seen.compared_steps(), strict=True):
         if pair.skipped:
             episodes = listed([str(number) for number in pair.skipped[:NAMED_AT_MOST]])
             found.append(
@@ -45,6 +45,9 @@ def not_checkable(seen: Compared) -> list[str]:
             )
         elif not len(pair.rows):
             found.append(f"env {pair.env} has no step that both hold")
+        elif compared < len(pair.rows) and shared.fields:
+            steps = counted(len(pair.rows) - compared, "step")
+            found.append(f"env {pair.env} has {steps} of which both hold no state")
     if not seen.matching.pairs:
         found.append("no environment of A could be paired with one of B")
     return found

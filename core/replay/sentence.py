@@ -23,9 +23,11 @@ def verdict(comparison: Comparison) -> str:
     if not comparison.compared_steps or not comparison.max_difference:
         why = comparison.not_checkable[0] if comparison.not_checkable else "no step"
         return f"Nothing could be compared: {why}."
+    unchecked = comparison.not_checkable
+    rest = f" Not all could be compared: {unchecked[0]}." if unchecked else ""
     if comparison.judged_by == "bits":
-        return f"{envs} equal to the last bit in {steps}."
-    return f"{envs} equal within {comparison.tolerance:g} in {steps}."
+        return f"{envs} equal to the last bit in {steps}.{rest}"
+    return f"{envs} equal within {comparison.tolerance:g} in {steps}.{rest}"
 
 
 def where(first: Divergence) -> str:
