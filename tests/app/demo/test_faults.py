@@ -77,7 +77,7 @@ SHOWS: dict[str, set[str]] = {
     "handle-as-env": {"stored env"},
     "hidden-state-kept": CARRIED,
     "hidden-state-advanced": CARRIED,
-    "unseeded-action-space": DRAWN,
+    "unseeded-action-space": DRAWN | {"stored action_seeded"},
     "return-units": {"return"},
     "frame-restamped": {"frame data"},
     "profile-twice": {"profile"},
