@@ -80,8 +80,7 @@ class StateEdit(msgspec.Struct, frozen=True, kw_only=True, tag="state"):
         Its name.
     field
         ``"positions"`` or ``"velocities"`` (of its degrees of freedom), or a part of
-        them: ``"pose"``, ``"translation"``, ``"rotation"``, ``"velocity"``,
-        ``"omega"``.
+        them; see `overwriting.RIGID` and `overwriting.ARTICULATED`.
     component
         A number from 0, or the name of a degree of freedom; None for all of the field.
     value

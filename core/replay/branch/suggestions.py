@@ -17,13 +17,19 @@ from isoscope.core.replay.branch.model import (
     parse_state,
 )
 from isoscope.core.replay.branch.native_inputs import component_names, full_name
+from isoscope.core.replay.branch.overwriting import (
+    ARTICULATED,
+    POSITIONS,
+    RIGID,
+    VELOCITIES,
+)
 from isoscope.core.replay.scene_engine import FIXED
 
 if TYPE_CHECKING:
     from isoscope.core.replay.tape import Tape
 
-SETTABLE = ("pose", "velocity", "translation", "rotation", "omega")
-STATES = ("positions", "velocities", *SETTABLE)
+STATES = (POSITIONS, VELOCITIES, *RIGID, *ARTICULATED)
+JOINTS = "pose"  # an actor that has it is an articulation
 MOST_VALUES = 12
 LONGEST = 160
 
@@ -91,15 +97,24 @@ def _states(tape: Tape, env: int, row: int) -> list[str]:
     if not len(before):
         return []
     found = []
+    articulations = {one.actor for one in tape.states if one.name == JOINTS}
     for one in tape.states:
+        known = ARTICULATED if one.actor in articulations else RIGID
+        if one.name not in known or _is_link(one.actor, articulations):
+            continue
         value = one.track.at(int(before[-1]))
-        if one.name not in SETTABLE or value is None:
+        if value is None:
             continue
         flat = np.asarray(value).reshape(-1)
         if 0 < len(flat) <= MOST_VALUES and np.isfinite(flat).all():
-            numbers = ",".join(f"{v:.9g}" for v in flat.tolist())
+            numbers = ",".join(_number(v) for v in flat.tolist())
             found.append(f"{one.full_name}={numbers}")
     return found
+
+
+def _is_link(name: str, articulations: set[str]) -> bool:
+    """Whether it is called as links are: ``Actor/Link``. They go with their joints."""
+    return any(name.startswith(f"{actor}/") for actor in articulations)
 
 
 def _editable(value: Any) -> bool:
@@ -109,10 +124,15 @@ def _editable(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, list) and not any(isinstance(one, list) for one in value):
-        return ",".join(f"{one:.9g}" for one in value)
-    return (
-        f"{value:.9g}"
-        if isinstance(value, int | float)
-        else (msgspec.json.encode(value).decode())
-    )
+    if isinstance(value, list):
+        if any(isinstance(one, list) for one in value):
+            return msgspec.json.encode(value).decode()
+        return ",".join(_number(one) for one in value)
+    return _number(value)
+
+
+def _number(value: float) -> str:
+    """A number so that it is read back as it is; short where float32 is what it is."""
+    short = f"{value:.9g}"
+    back = float(short)
+    return short if value in (back, float(np.float32(back))) else repr(value)

@@ -109,6 +109,18 @@ class WorkerEngine:
         if worlds is None or len(worlds):
             self._later(m.RestoreBytes(data))
 
+    def edit_state(
+        self,
+        actor: str,
+        field: str,
+        component: int | str | None,
+        value: Sequence[float],
+        world: int,
+    ) -> None:
+        """See `isoscope.core.replay.branch.editing.StateEditing`."""
+        self._present = None
+        self._ask(m.EditState(actor, field, component, [float(v) for v in value]))
+
     def state_bytes(self) -> bytes:
         """The present state as a snapshot's bytes."""
         found: bytes = self._ask(m.AskState())

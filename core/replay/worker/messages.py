@@ -123,6 +123,15 @@ class Configure(Operation):
     values: dict[str, Any]
 
 
+class EditState(Operation):
+    """Overwrite a part of an actor's state; the rest stays."""
+
+    actor: str
+    field: str
+    component: int | str | None
+    value: list[float]
+
+
 class Check(Operation):
     """Refuse a snapshot that is of another scene or build, or cut."""
 
@@ -147,6 +156,7 @@ Operations = (
     | Read
     | Compare
     | Configure
+    | EditState
     | Check
     | AskConfiguration
     | AskState

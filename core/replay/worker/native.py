@@ -13,6 +13,7 @@ import numpy as np
 
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.replay.worker import messages as m
+from isoscope.core.replay.worker.placing import place
 from isoscope.core.replay.worker.settings import Settings
 from isoscope.core.tap.adapters.superdex.actors import Actors
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
@@ -156,6 +157,8 @@ class NativeScene:
                 self._restore(one.data)
             case m.Configure():
                 self._settings.set(one.values)
+            case m.EditState():
+                self._place(one)
             case m.Check():
                 self._check(one.data)
             case m.AskConfiguration():
@@ -179,6 +182,10 @@ class NativeScene:
 
     def _restore(self, data: bytes) -> None:
         self._scene.restore_state_from_bytes(np.frombuffer(data, np.uint8))
+
+    def _place(self, one: m.EditState) -> None:
+        known = self._actors.known.values()
+        place(self._physics, known, one.actor, one.field, one.component, one.value)
 
     def _check(self, data: bytes) -> None:
         own = self._state()

@@ -159,7 +159,7 @@ class Actors:
                     )
                 )
                 fields += _rigid_fields(known.number)
-                if not _is_link(actor):
+                if not is_link(actor):
                     forced.append(known)
         for known in forced:
             names = tuple(f"force {a}" for a in XYZ) + tuple(f"torque {a}" for a in XYZ)
@@ -181,7 +181,7 @@ class Actors:
         self, readers: Readers, fields: list[r.Field], known: Known
     ) -> None:
         actor = known.actor
-        names, units = _dofs(actor)
+        names, units = dofs_of(actor)
         rates = tuple(f"{unit}/s" for unit in units)
         loads = tuple("N" if unit == "m" else "N·m" for unit in units)
         add = self._vector
@@ -259,14 +259,15 @@ def _rigid_fields(number: int) -> list[r.Field]:
     ]
 
 
-def _is_link(actor: Any) -> bool:
+def is_link(actor: Any) -> bool:
+    """Whether it is a link of an articulation."""
     try:
         return bool(actor.is_nested_link_actor())
     except Exception:  # noqa: BLE001 another release of the engine
         return False
 
 
-def _dofs(actor: Any) -> tuple[Names, Names]:
+def dofs_of(actor: Any) -> tuple[Names, Names]:
     """Names and units of the degrees of freedom; empty where they can't be told."""
     try:
         shape = actor.get_articulated_shape_info()

@@ -75,6 +75,12 @@ class Sled:
     def get_articulated_joint_velocities(self, out):
         out[:] = [self._scene.v, 0.0]
 
+    def set_articulated_pose_from_joints(self, values):
+        self._scene.q = values[0]
+
+    def set_articulated_joint_velocities(self, values):
+        self._scene.v = values[0]
+
     def get_external_forces(self, out):
         out[:] = [self._scene.forces.get(0, 0.0), self._scene.forces.get(1, 0.0)]
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import isoscope.core.replay.worker
+from isoscope.core.replay.branch.editing import StateEditing
 from isoscope.core.replay.engine import Engine, ReadsLater, ReplayError
 from isoscope.core.replay.worker.engine import READS, WorkerEngine
 from isoscope.core.replay.worker.messages import Made, Make
@@ -114,6 +115,44 @@ def test_states_are_kept_and_taken_up(engine: WorkerEngine) -> None:
     assert engine.state_bytes() == written
     engine.release(kept)
     engine.finish()
+
+
+def test_a_part_of_the_state_is_edited(engine: WorkerEngine) -> None:
+    one: Engine = engine
+    assert isinstance(one, StateEditing)
+    push(engine, 4.0)  # q = 0.5, v = 1
+    assert pose(engine) == 0.5
+    engine.edit_state("Sled", "positions", 0, [3.0], 0)
+    assert pose(engine) == 3.0, "what was read before is not told again"
+    assert engine.read("Sled", "jointVelocity", WORLD).tolist() == [[1.0, 0.0]]
+    engine.edit_state("Sled", "jointVelocity", None, [-1.0, 0.0], 0)
+    assert pose(engine) == 3.0
+    assert engine.read("Sled", "jointVelocity", WORLD).tolist() == [[-1.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("actor", "field", "component", "value", "why"),
+    [
+        ("Sledge", "pose", None, [0.0, 0.0], "actors that move are Sled"),
+        ("Sled", "translation", None, [0.0] * 3, "its state has positions, velocities"),
+        ("Sled", "pose", None, [1.0], "1 number for 2"),
+        ("Sled", "pose", 2, [1.0], "component 2; there are 0 to 1"),
+        ("Sled", "pose", "Rail", [1.0], "no component Rail"),
+    ],
+)
+def test_an_edit_of_what_is_not_there(
+    engine: WorkerEngine,
+    actor: str,
+    field: str,
+    component: int | str | None,
+    value: list[float],
+    why: str,
+) -> None:
+    push(engine, 4.0)
+    before = engine.state_bytes()
+    with pytest.raises(ReplayError, match=why):
+        engine.edit_state(actor, field, component, value, 0)
+    assert engine.state_bytes() == before
 
 
 def test_states_are_told_later(engine: WorkerEngine) -> None:
