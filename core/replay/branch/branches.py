@@ -1,15 +1,15 @@
 """The branches of one recording, kept in a small file as soon as they are made.
 
 The file is written anew with every change, whole or not at all, so a crash leaves the
-branches of before or of after it. It is read anew right before, so that a command line
-and a window beside each other don't take each other's branches away.
+branches of before or of after it. It is read anew right before, under a lock, so that
+a command line and a window beside each other don't take each other's branches away.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,12 @@ import msgspec
 from psygnal import Signal
 
 from isoscope.core.errors import ReadError, UsageError, WriteError
+from isoscope.core.exclusive import exclusive
 from isoscope.core.newfile import new_file
 from isoscope.core.replay.branch.model import Branch, check_branch, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from isoscope.core.isolation.context import Examined
 
@@ -132,9 +133,10 @@ class Branches:
         WriteError
             If it can't be kept; nothing has changed then, either.
         """
-        now = self._read()
-        self._check_new(now, branch)
-        self._keep([*now, branch])
+        with self._alone():
+            now = self._read()
+            self._check_new(now, branch)
+            self._keep([*now, branch])
 
     def check(self, branch: Branch) -> None:
         """Refuse what `add` would refuse, before any work is done for it.
@@ -167,12 +169,13 @@ class Branches:
         """
         name = name.strip()
         check_name(name)
-        now = self._read()
-        old = _found(now, which, self.file)
-        if name != old.name:
-            _refuse_taken(now, name, self.file)
-        new = msgspec.structs.replace(old, name=name)
-        self._keep([new if one is old else one for one in now])
+        with self._alone():
+            now = self._read()
+            old = _found(now, which, self.file)
+            if name != old.name:
+                _refuse_taken(now, name, self.file)
+            new = msgspec.structs.replace(old, name=name)
+            self._keep([new if one is old else one for one in now])
         return new
 
     def annotate(self, which: str, note: str) -> Branch:
@@ -183,10 +186,11 @@ class Branches:
         UsageError, WriteError
             As `rename`.
         """
-        now = self._read()
-        old = _found(now, which, self.file)
-        new = msgspec.structs.replace(old, note=note)
-        self._keep([new if one is old else one for one in now])
+        with self._alone():
+            now = self._read()
+            old = _found(now, which, self.file)
+            new = msgspec.structs.replace(old, note=note)
+            self._keep([new if one is old else one for one in now])
         return new
 
     def remove(self, which: str) -> Branch:
@@ -197,22 +201,33 @@ class Branches:
         UsageError, WriteError
             If there is none, or the others can't be kept; nothing has changed then.
         """
-        now = self._read()
-        old = _found(now, which, self.file)
-        self._keep([one for one in now if one is not old])
+        with self._alone():
+            now = self._read()
+            old = _found(now, which, self.file)
+            self._keep([one for one in now if one is not old])
         return old
 
     # -- the file ----------------------------------------------------------------------
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Have the file alone, where there is one, from reading to writing it."""
+        if self.path is None:
+            yield
+            return
+        doing = f"keeping a branch in {self.path}"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise WriteError(f"{doing}: {why}") from None
+        with exclusive(self.path, doing):
+            yield
 
     def _keep(self, branches: list[Branch]) -> None:
         if self.path is not None:
             kept = Kept(SCHEMA, self.source, self.file, branches)
             content = msgspec.json.format(msgspec.json.encode(kept), indent=1)
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                why = (error.strerror or str(error)).lower()
-                raise WriteError(f"keeping a branch in {self.path}: {why}") from None
             with new_file(self.path, overwrite=True) as file:
                 file.write(content)
                 file.flush()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path  # noqa: TC003 hypothesis looks the annotation up
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoscope.core.errors import IsoscopeError, ReadError, UsageError
+from isoscope.core.errors import IsoscopeError, ReadError, UsageError, WriteError
+from isoscope.core.exclusive import exclusive
 from isoscope.core.replay.branch.branches import Branches
 from isoscope.core.replay.branch.model import (
     ActionEdit,
@@ -140,7 +143,8 @@ def test_a_full_disk_changes_nothing(
         kept.add(a_branch("two"))
     assert [one.name for one in kept.branches] == ["kick"]
     assert path.read_bytes() == content
-    assert [one.name for one in tmp_path.iterdir()] == ["x.json"]
+    names = sorted(one.name for one in tmp_path.iterdir())
+    assert names == [".x.json.lock", "x.json"]
 
 
 @given(content=st.binary(max_size=300))
@@ -165,6 +169,50 @@ def test_a_file_cut_short_or_of_another_recording(tmp_path: Path) -> None:
         path.write_bytes(whole[:stop])
         with pytest.raises(ReadError):
             Branches(SOURCE, "run", path)
+
+
+ADDING = """
+import sys
+from pathlib import Path
+from isoscope.core.replay.branch.branches import Branches
+from isoscope.core.replay.branch.model import new_branch
+path, who = Path(sys.argv[1]), sys.argv[2]
+kept = Branches("a" * 32, "run", path)
+sys.stdin.readline()
+for k in range(10):
+    kept.add(new_branch(name=f"{who} {k}", source="a" * 32, file="run", env=0,
+                        episode=1, control_step=1, native=0))
+"""
+
+
+def test_processes_that_add_at_once_keep_each_other_s(tmp_path: Path) -> None:
+    path = tmp_path / "x.branches.json"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", ADDING, str(path), who], stdin=subprocess.PIPE
+        )
+        for who in "abc"
+    ]
+    for one in started:
+        assert one.stdin is not None
+        one.stdin.write(b"go\n")
+        one.stdin.flush()
+    assert [one.wait(60) for one in started] == [0, 0, 0]
+    names = {one.name for one in Branches(SOURCE, "run", path).branches}
+    assert names == {f"{who} {k}" for who in "abc" for k in range(10)}
+
+
+def test_a_file_that_somebody_else_has_is_not_waited_for_long(tmp_path: Path) -> None:
+    path = tmp_path / "x.branches.json"
+    with exclusive(path, "keeping"):
+        with (
+            pytest.raises(WriteError, match=r"another process has had .* for 0\.05 s"),
+            exclusive(path, "keeping a branch", wait_s=0.05),
+        ):
+            pass
+        assert Branches(SOURCE, "run", path).branches == (), "reading needs no lock"
+    with exclusive(path, "keeping"):
+        pass
 
 
 def test_edits_as_one_writes_them() -> None:
