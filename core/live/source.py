@@ -187,7 +187,7 @@ class LiveSource:
             self._refresh(progress)
             if self._mirror is None and self._phase is Phase.DIED:
                 # Its own file says by itself that its writer is gone.
-                self._refresh(progress)
+                self._refresh(progress, sure=True)
 
     def close(self) -> None:
         """Stop following. What was read stays usable, a temporary file does not."""
@@ -308,7 +308,7 @@ class LiveSource:
         if phase is Phase.DIED and self._mirror is not None:
             self._mirror.fail("run", words)
 
-    def _refresh(self, progress: Progress | None) -> None:
-        if self._reader.refresh() and progress is not None:
+    def _refresh(self, progress: Progress | None, *, sure: bool = False) -> None:
+        if self._reader.refresh(sure=sure) and progress is not None:
             count = len(self._reader.recording)
             progress(count, count)

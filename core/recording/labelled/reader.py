@@ -8,6 +8,7 @@ in the rows of all other scenes. The recording time adds up h over all rows.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +37,11 @@ if TYPE_CHECKING:
 
 FORMAT = FORMAT_NAME
 BLOCK = 16384  # rows taken in at a time
+SEARCH_EVERY_S = 1.0
 WAIT_AT_MOST = 40  # looks: two seconds of a live run
 CONTROL = "control/"  # before the names of native control inputs among the fields
+# How many actors, fields, destructions were taken in, and whether transitions were.
+NOTHING = (-1, -1, -1, False)
 _LABELS = ("env", "episode", "control_step", "substep", "kind")
 # Columns that are also shown as fields of the steps: column, name there.
 _SCENE = (
@@ -101,6 +105,8 @@ class LabelledSource:
         self._told = 0
         self._waited = 0  # looks at an actor whose arrays had not come
         self._closed = False
+        self._next_search_s = 0.0
+        self._had = NOTHING
 
     @property
     def event_count(self) -> int:
@@ -150,11 +156,16 @@ class LabelledSource:
             progress(0, 0)
         self._conclude()
 
-    def refresh(self) -> bool:
+    def refresh(self, *, sure: bool = False) -> bool:
         """Take in what its writer has written since; whether there was anything.
 
         The rows are appended to the same recording. A writer that is gone is noticed
-        when nothing comes any more.
+        when nothing comes any more, at most once a second.
+
+        Parameters
+        ----------
+        sure
+            Whether to look for the writer now, however lately that was done.
 
         Raises
         ------
@@ -165,10 +176,7 @@ class LabelledSource:
             return False
         news = self.store.refresh()
         if not news:
-            if self.store.writer is not None and self.labelled.end is None:
-                self.store.writer = writer_of(self.path)
-                self.store.cut = self.store.writer is None
-                self._conclude()
+            self._look_for_writer(sure=sure)
             return False
         self.labelled.update()
         self._take_actors(patient=True)
@@ -181,6 +189,17 @@ class LabelledSource:
             self._spread()
             self._spill.trim()
         return True
+
+    def _look_for_writer(self, *, sure: bool) -> None:
+        """Notice that its writer is gone; this goes through the system's processes."""
+        now = time.monotonic()
+        if self.store.writer is None or (now < self._next_search_s and not sure):
+            return
+        self._next_search_s = now + SEARCH_EVERY_S
+        if self.labelled.end is None:
+            self.store.writer = writer_of(self.path)
+            self.store.cut = self.store.writer is None
+            self._conclude()
 
     def close(self) -> None:
         """Let go of the file. What is read later opens it again for that."""
@@ -238,24 +257,30 @@ class LabelledSource:
         self._append_steps(recording, start, stop)
 
     def _actors(self) -> list[Actor]:
-        out = []
-        for place, (number, told) in enumerate(sorted(self.labelled.actors.items())):
-            info = told.info
-            actor = Actor(
-                index=place,
-                handle=info.handle,
-                name=info.name,
-                type=info.type,
-                static=info.static,
-                created_native=info.created_row,
-                destroyed_native=self.labelled.destroyed.get(number),
-                reference=self._reference(told),
-            )
-            for key, track in self.labelled.fields.items():
-                if key.over == "native" and key.actor == number:
-                    actor.fields.tracks[_shown(key)] = track
-            out.append(actor)
-        return out
+        told = sorted(self.labelled.actors.items())
+        return [self._actor(place, *one) for place, one in enumerate(told)]
+
+    def _actor(self, place: int, number: int, told: Told) -> Actor:
+        info = told.info
+        actor = Actor(
+            index=place,
+            handle=info.handle,
+            name=info.name,
+            type=info.type,
+            static=info.static,
+            created_native=info.created_row,
+            destroyed_native=self.labelled.destroyed.get(number),
+            reference=self._reference(told),
+        )
+        actor.fields.tracks.update(self._fields_of(number))
+        return actor
+
+    def _fields_of(self, number: int) -> dict[str, AnyTrack]:
+        return {
+            _shown(key): track
+            for key, track in self.labelled.fields.items()
+            if key.over == "native" and key.actor == number
+        }
 
     def _reference(self, told: Told) -> dict[str, Array]:
         try:
@@ -272,18 +297,29 @@ class LabelledSource:
         patient
             Whether an actor waits a little for its arrays, which come apart from it.
         """
-        recording = self.recording
-        for actor in self._actors():
-            if actor.index >= len(recording.actors):
-                waits = patient and self._waited < WAIT_AT_MOST
-                if waits and self._lacks_arrays(actor):
-                    self._waited += 1
-                    break  # those after it have to wait, too: they are in order
-                recording.actors.append(actor)
+        recording, labelled = self.recording, self.labelled
+        have = (
+            len(labelled.actors),
+            len(labelled.fields),
+            len(labelled.destroyed),
+            labelled.count("transitions") > 0,
+        )
+        if have == self._had:
+            return
+        self._had = have
+        for place, (number, told) in enumerate(sorted(labelled.actors.items())):
+            if place < len(recording.actors):
+                known = recording.actors[place]
+                known.destroyed_native = labelled.destroyed.get(number)
+                _add_tracks(known.fields, self._fields_of(number))
                 continue
-            known = recording.actors[actor.index]
-            known.destroyed_native = actor.destroyed_native
-            _add_tracks(known.fields, actor.fields.tracks)
+            actor = self._actor(place, number, told)
+            waits = patient and self._waited < WAIT_AT_MOST
+            if waits and len(actor.reference) < len(told.reference):
+                self._waited += 1
+                self._had = NOTHING
+                break  # those after it have to wait, too: they are in order
+            recording.actors.append(actor)
         loose = {
             _shown(key): track
             for key, track in self.labelled.fields.items()
@@ -293,11 +329,6 @@ class LabelledSource:
         new = transition_tracks(self.labelled, self._control, recording.control.tracks)
         _add_tracks(recording.control, new)
         recording.real = self._real()
-
-    def _lacks_arrays(self, actor: Actor) -> bool:
-        """Whether arrays that it names, meshes say, are still on their way."""
-        told = self.labelled.actors[sorted(self.labelled.actors)[actor.index]]
-        return len(actor.reference) < len(told.reference)
 
     def _real(self) -> np.dtype[np.floating] | None:
         for key, track in self.labelled.fields.items():

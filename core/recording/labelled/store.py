@@ -8,7 +8,9 @@ any thread; HDF5 itself works one call at a time.
 from __future__ import annotations
 
 import threading
+import time
 import zlib
+from bisect import bisect_right
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
 READING = "reading"
 CACHE_BYTES = 32 << 20  # by default
 JOURNAL_TRIES = 8
+# A file that was changed so long ago is stamped anew by whatever is written to it next:
+# file systems' clocks are not as fine as writers are fast.
+SETTLED_NS = 100_000_000
 MAX_BLOB = 1 << 32
 # A pool can't hold more than deflate gets into so few bytes.
 MAX_RATIO = 1100
@@ -84,6 +89,7 @@ class Store:
         # Looking one up takes longer than reading a block; each knows its length as
         # it was when it was looked up, so the directory's news make them anew.
         self._pools: dict[str, Any] = {}
+        self._stamp: tuple[int, int, int] | None = None  # of the file that is all read
         self._opened: Opened | None = open_file(path)
         self.writer, self.cut = self._opened.writer, self._opened.cut
         self.missing = self._opened.missing
@@ -156,6 +162,8 @@ class Store:
         with self.lock:
             before = (self._defined, self._listed, self.catalog.sequence)
             try:
+                if self._stamp is not None and self._stamp == self._looked()[0]:
+                    return False
                 self._take_in()
             except H5_ERRORS as error:
                 raise self._error(error, "") from None
@@ -168,14 +176,23 @@ class Store:
             dataset.id.refresh()
         return dataset
 
+    def _looked(self) -> tuple[tuple[int, int, int], bool]:
+        """What tells this state of the file from the next; whether it surely does."""
+        found = self.path.stat()
+        settled = time.time_ns() - found.st_mtime_ns > SETTLED_NS
+        return (found.st_ino, found.st_size, found.st_mtime_ns), settled
+
     def _take_in(self) -> None:
-        self._size = self.path.stat().st_size
+        self._stamp = None
+        stamp, settled = self._looked()
+        self._size = stamp[1]
         # The journal first: whatever it leaves out was in blocks before it was written.
         journal = self._journal()
         self._take_definitions()
         self._take_directory()
         if journal is not None:
             self.catalog.take_journal(journal)
+        self._stamp = stamp if settled else None
 
     def _take_definitions(self) -> None:
         dataset = self._fresh("definitions")
@@ -294,7 +311,7 @@ class Store:
             start = min(max(start, 0), stop)
             out = np.empty((stop - start, *shape), dtype)
             flat = out.reshape(stop - start, high - low)
-            k = int(np.searchsorted(table.starts, start, "right")) - 1
+            k = bisect_right(table.starts, start) - 1
             at = start
             while 0 <= k < len(table.blocks) and at < min(stop, table.stored):
                 block = table.blocks[k]

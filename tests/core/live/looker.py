@@ -14,10 +14,14 @@ from isoscope.core.live.source import LiveSource
 
 def main() -> None:
     source = LiveSource(discovery.find())
-    say(f"joined {'whole' if source.whole else 'from now on'}")
-    source.index(lambda done, _: say(f"rows {done}"))
+    say("joined")
+    source.index(lambda done, _: say(f"rows {done} {_seen(source)}"))
     say(f"over {source.phase.value}: {source.last_words}")
     source.close()
+
+
+def _seen(source: LiveSource) -> str:
+    return "of all" if source.whole else "from now on"
 
 
 def say(line: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from isoscope.core.dump import dump
 from isoscope.core.errors import ReadError, UsageError
 from isoscope.core.recording import registry
 from isoscope.core.recording.info import info
+from isoscope.core.recording.labelled import reader
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.labelled import Key
 from isoscope.core.recording.labelled.reader import LabelledSource
@@ -289,3 +291,54 @@ def test_transitions_and_what_it_says_of_itself(tmp_path: Path) -> None:
     assert said.labels.snapshots
     assert said.supports.bitwise.answer == "yes"
     assert said.supports.transitions.answer == "yes"
+
+
+def test_a_writer_is_not_searched_for_at_each_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing = Growing(tmp_path / "run.isoscope.h5")
+    growing.step(4)
+    growing.recorder.flush(10.0)
+    source = LabelledSource(growing.recorder.path)
+    source.index()
+    searched: list[Path] = []
+    monkeypatch.setattr(reader, "writer_of", searched.append)
+    monkeypatch.setattr(reader, "SEARCH_EVERY_S", 1e6)
+    for _ in range(5):
+        source.refresh()
+    assert len(searched) == 1
+    assert source.store.cut
+    source.store.writer = "somebody"  # as if it had been found
+    source.refresh(sure=True)
+    assert len(searched) == 2
+    growing.recorder.close()
+    source.close()
+
+
+def test_a_file_that_nobody_wrote_to_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "SEARCH_EVERY_S", 1e6)
+    growing = Growing(tmp_path / "run.isoscope.h5")
+    growing.step(4)
+    growing.recorder.flush(10.0)
+    path = growing.recorder.path
+    source = LabelledSource(path)
+    source.index()
+    long_ago = path.stat().st_mtime - 10.0
+    os.utime(path, (long_ago, long_ago))
+    source.refresh()  # read as it has long been
+    with monkeypatch.context() as patch:
+        patch.setattr(source.store, "_file", _refuse)
+        for _ in range(3):
+            assert not source.refresh()
+    growing.step(4)
+    growing.recorder.flush(10.0)
+    assert source.refresh()
+    assert len(source.recording) == 8
+    growing.recorder.close()
+    source.close()
+
+
+def _refuse() -> Any:
+    raise AssertionError("it was read")
