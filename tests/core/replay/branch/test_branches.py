@@ -196,7 +196,7 @@ def test_processes_that_add_at_once_keep_each_other_s(tmp_path: Path) -> None:
     for one in started:
         assert one.stdin is not None
         one.stdin.write(b"go\n")
-        one.stdin.flush()
+        one.stdin.close()
     assert [one.wait(60) for one in started] == [0, 0, 0]
     names = {one.name for one in Branches(SOURCE, "run", path).branches}
     assert names == {f"{who} {k}" for who in "abc" for k in range(10)}
