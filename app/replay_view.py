@@ -10,7 +10,9 @@ from isoscope.core.recording.labelled.records import Identity
 from isoscope.core.replay.again import ReplayOptions
 from isoscope.core.replay.again import replay as step_again
 from isoscope.core.replay.compare import TOLERANCE
+from isoscope.core.replay.driver import CANCELLED
 from isoscope.core.replay.states import Keeper, Replayed
+from isoscope.core.summary import counted
 from isoscope.widgets.document import Phase
 from isoscope.widgets.replay.empty import why_not
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], None]
 
-CANCELLED = "stopped; what was stepped until then is not kept"
+NOTHING_YET = "cancelled, before there was anything to show"
 T = TypeVar("T")
 
 
@@ -116,11 +118,23 @@ class Replaying:
         def work(progress: Progress) -> Replayed:
             keeper = Keeper(TOLERANCE)
             maker = maker_of(request, examined)
-            report = step_again(examined, maker, options, progress, keeper)
-            return Replayed(request.name, report, keeper.states(examined.recording))
+            report = step_again(
+                examined, maker, options, progress, keeper, keep_cancelled=True
+            )
+            if report.stopped == CANCELLED and not report.compared_steps:
+                raise CancelledError(NOTHING_YET)
+            states = keeper.states(examined.recording)
+            name = f"{request.name}, in part" if report.stopped else request.name
+            return Replayed(name, report, states)
 
         def ended(found: Replayed) -> None:
             panel.show_ended(document, request, found)
+            stopped = found.report.stopped
+            if stopped is not None:
+                kind = "note" if stopped == CANCELLED else "error"
+                steps = counted(found.report.compared_steps, "native step")
+                text = f"{request.name} ended early: {stopped}"
+                self.session.say(kind, f"{text}; {steps} compared until then")
             first = found.report.first_divergence
             if go and first is not None and first.native is not None:
                 panel.go(first.native)
@@ -164,7 +178,7 @@ class Replaying:
         def failed(error: BaseException) -> None:
             del self._jobs[document]
             if isinstance(error, CancelledError):
-                text = CANCELLED
+                text = NOTHING_YET
             else:
                 text = self._tell(error, f"{what.lower()}: {document.name}")
             panel.show_failed(document, text)

@@ -64,12 +64,23 @@ class ReplayOptions:
     tolerances: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """Who looks on; see `replay`."""
+
+    progress: Progress | None
+    keeper: Keeper | None
+    keep_cancelled: bool
+
+
 def replay(
     examined: Examined,
     make: EngineMaker,
     options: ReplayOptions | None = None,
     progress: Progress | None = None,
     keeper: Keeper | None = None,
+    *,
+    keep_cancelled: bool = False,
 ) -> Replay:
     """Step a recording again and compare every native step.
 
@@ -83,6 +94,9 @@ def replay(
         Called with steps done and all; what it raises, `CancelledError` say, stops it.
     keeper
         Takes every state that is compared, to be looked at; None keeps none.
+    keep_cancelled
+        Whether what was compared until then is said where `progress` raises
+        `CancelledError`, as it is where an engine dies.
 
     Raises
     ------
@@ -95,6 +109,7 @@ def replay(
     found = tapes(examined)
     _refuse_unknown(examined, found, options)
     outcome = Outcome(examined, options.mode, dict(options.tolerances), TOLERANCE)
+    watch = _Watch(progress, keeper, keep_cancelled)
     outcome.absent = [
         e for e in examined.environments() if not any(e in t.envs for t in found)
     ]
@@ -108,7 +123,7 @@ def replay(
         outcome.doubts += [d for d in doubts_of(engine) if d not in outcome.doubts]
         try:
             for chosen in runs:
-                _one(tape, engine, chosen, options, outcome, progress, keeper)
+                _one(tape, engine, chosen, options, outcome, watch)
                 if outcome.stopped:
                     break
         finally:
@@ -143,8 +158,7 @@ def _one(
     envs: list[int],
     options: ReplayOptions,
     outcome: Outcome,
-    progress: Progress | None,
-    keeper: Keeper | None,
+    watch: _Watch,
 ) -> None:
     """Step environments of one scene again in one engine."""
     alone = envs[0] if options.mode == "alone" else None
@@ -168,10 +182,12 @@ def _one(
             outcome.unchecked.append(f"the engine has no field {one.full_name}")
     by_bits = not options.tolerances
     seen = Stepwise(
-        fields, options.tolerances, TOLERANCE, by_bits=by_bits, keeper=keeper
+        fields, options.tolerances, TOLERANCE, by_bits=by_bits, keeper=watch.keeper
     )
     part = Part(start, compared, alone, options.mode == "pinned")
-    driven = Driver(tape, engine, part, seen).run(progress)
+    driven = Driver(tape, engine, part, seen).run(
+        watch.progress, keep_cancelled=watch.keep_cancelled
+    )
     _count_before(tape, start, compared, driven)
     outcome.take(tape, seen, driven)
     if options.twice and not driven.stopped:

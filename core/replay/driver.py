@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isoscope.core.replay.tape import Tape
 
 TOLD_EVERY = 64
+CANCELLED = "it was cancelled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +128,24 @@ class Driver:
         )
         self.done = Driven()
 
-    def run(self, progress: Callable[[int, int], None] | None = None) -> Driven:
+    def run(
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        keep_cancelled: bool = False,
+    ) -> Driven:
         """Step to the last compared row.
 
         Returns
         -------
         Driven
-            Also where the engine died on the way, with the reason.
+            Also where the engine died on the way, with the reason; and where it was
+            cancelled, if that is to be kept.
 
         Raises
         ------
         CancelledError
-            Of `progress`.
+            Of `progress`, unless `keep_cancelled`.
         """
         part, tape = self._part, self._tape
         last = max((stop for _, stop in part.compared.values()), default=-1)
@@ -157,8 +164,11 @@ class Driver:
                 self._after(before)
             if self._later is not None:
                 self._later.finish()
-        except CancelledError:
-            raise
+        except CancelledError as error:
+            if not keep_cancelled:
+                raise
+            self.done.stopped = one_line(error) or CANCELLED
+            self._take_last()
         except Exception as error:  # noqa: BLE001 an engine may die of anything
             self.done.stopped = one_line(error) or type(error).__name__
             self._take_last()

@@ -19,6 +19,11 @@ MODES = {
 
 def replay_verdict(found: Replay) -> str:
     """Whether the run comes out the same again, and if not where it departs."""
+    early = f" It ended early: {found.stopped}." if found.stopped else ""
+    return _compared(found) + (early if found.compared_steps else "")
+
+
+def _compared(found: Replay) -> str:
     again = MODES[found.mode]
     if (first := found.first_divergence) is not None:
         apart = sum(p.first_divergence is not None for p in found.pairs)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-import time
+import threading
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ from isoscope.app.branching import branches_file
 from isoscope.app.main import main
 from isoscope.app.replay_view import examined_of
 from isoscope.core.recording.registry import load
+from isoscope.core.replay.driver import TOLD_EVERY
 from isoscope.core.replay.engine import ReplayError
 from isoscope.core.timeline.pieces import Shape
 from isoscope.widgets.replay.fields import TOLERANCE
@@ -204,36 +206,99 @@ def test_the_copied_command_does_the_same(
     assert "env 2 departs at episode 1, control step 4" in capsys.readouterr().out
 
 
+def stepping(monkeypatch: pytest.MonkeyPatch, before: Callable[[int], None]) -> None:
+    """Have something done before each native step of the engine, by its number."""
+    maker_of = replay_view.maker_of
+
+    def watched(*given: Any) -> Any:
+        def make(blueprint: Any) -> Any:
+            engine: Any = maker_of(*given)(blueprint)
+            step, numbers = engine.step, count()
+
+            def stepped(h_s: float, worlds: Any) -> None:
+                before(next(numbers))
+                step(h_s, worlds)
+
+            engine.step = stepped
+            return engine
+
+        return make
+
+    monkeypatch.setattr(replay_view, "maker_of", watched)
+
+
 def test_it_can_be_cancelled_while_the_window_goes_on(
     window: Window, panel: ReplayPanel, monkeypatch: pytest.MonkeyPatch, qtbot: Any
 ) -> None:
-    alone(window, panel)
-    shown = window.session.active.replayed  # type: ignore[union-attr]
-
-    def endless(_examined: Any, _make: Any, _options: Any, progress: Any, *_: Any):
-        for done in range(1_000_000):
-            progress(done, 1_000_000)
-            time.sleep(0.001)
-
-    monkeypatch.setattr(replay_view, "step_again", endless)
+    """What was compared until then is shown, and said to be a part."""
+    goes_on = threading.Event()
+    stepping(monkeypatch, lambda k: k < 40 or goes_on.wait(60) or None)
     click(panel.form.run)
-    qtbot.waitUntil(lambda: "of 1,000,000 native steps" in panel.form.doing.text())
+    qtbot.waitUntil(lambda: " native steps" in panel.form.doing.text())
     assert panel.form.cancel.isVisible()
     assert not panel.form.run.isVisible()
     assert not window.settled()
     window.session.clock.seek(7)
     assert panel.result.plot._cursor == 7
     click(panel.form.cancel)
+    goes_on.set()
     qtbot.waitUntil(lambda: panel.form.run.isVisible())
-    assert panel.form.doing.text().startswith("stopped")
+    document = window.session.active
+    assert document is not None
+    assert document.replayed is not None
+    report = document.replayed.report
+    assert report.stopped == "it was cancelled"
+    assert 40 < report.compared_steps <= TOLD_EVERY
+    assert panel.result.head.text() == "on screen: stepped again, in part"
+    assert panel.result.sentence.plain.endswith("It ended early: it was cancelled.")
+    assert answers(panel)[1:] == ["not checkable", "not checkable"]
+    assert f"{report.compared_steps} native steps" in window.frame.message_bar.text
+    settle(window)
+
+
+def test_one_that_is_cancelled_at_once_leaves_what_was_shown(
+    window: Window, panel: ReplayPanel, monkeypatch: pytest.MonkeyPatch, qtbot: Any
+) -> None:
+    alone(window, panel)
+    shown = window.session.active.replayed  # type: ignore[union-attr]
+    goes_on, maker_of = threading.Event(), replay_view.maker_of
+
+    def waiting(*given: Any) -> Any:
+        goes_on.wait(60)
+        return maker_of(*given)
+
+    monkeypatch.setattr(replay_view, "maker_of", waiting)
+    click(panel.form.run)
+    click(panel.form.cancel)
+    goes_on.set()
+    qtbot.waitUntil(lambda: panel.form.run.isVisible())
+    assert panel.form.doing.text().startswith("cancelled")
     assert window.session.active.replayed is shown  # type: ignore[union-attr]
     settle(window)
+
+
+def test_an_engine_that_dies_shows_what_was_compared(
+    window: Window, panel: ReplayPanel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(k: int) -> None:
+        if k == 50:
+            raise ReplayError("the engine's process was ended by SIGKILL")
+
+    stepping(monkeypatch, dies)
+    click(panel.form.run)
+    settle(window)
+    report = window.session.active.replayed.report  # type: ignore[union-attr]
+    assert 40 < report.compared_steps <= 50
+    assert "ended by SIGKILL" in window.frame.message_bar.text
+    assert "compared until then" in window.frame.message_bar.text
+    assert "ended by SIGKILL" in panel.result.about.text()
+    assert "It ended early" in panel.result.sentence.plain
 
 
 def test_what_goes_wrong_is_told_in_the_bar(
     window: Window, panel: ReplayPanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise ReplayError("stepping run.isoscope.h5 again: the engine is gone")
 
     monkeypatch.setattr(replay_view, "step_again", fail)
