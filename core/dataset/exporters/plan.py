@@ -142,6 +142,7 @@ class Plan:
     keeps_final: bool = True
     left_out: list[str] = field(default_factory=list)
     _last: Episode | None = None
+    _windowed: tuple[list[Column], int] = field(default=([], 0), repr=False)
 
     @property
     def hz(self) -> float | None:
@@ -152,7 +153,11 @@ class Plan:
     @property
     def window(self) -> int:
         """Rows that are in memory at once."""
-        return window_rows([c.feature for c in self.columns])
+        of, rows = self._windowed
+        if not rows or of != self.columns:
+            rows = window_rows([c.feature for c in self.columns])
+            self._windowed = list(self.columns), rows
+        return rows
 
     @property
     def features(self) -> list[Feature]:

@@ -7,6 +7,7 @@ that a file that lies about itself gives one message and no wrong numbers.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -183,7 +184,7 @@ class Dataset(ABC):
         rows = self.rows_of(episode, known)
         start, stop, _ = slice(start, stop).indices(rows)
         stop = max(stop, start)
-        size = int(np.prod(known.shape, dtype=np.int64)) * known.dtype.itemsize
+        size = math.prod(known.shape) * known.dtype.itemsize
         if (stop - start) * size > MAX_READ:
             raise self.error(
                 f"rows {start} to {stop} of {feature} are {(stop - start) * size:,} "
@@ -194,7 +195,7 @@ class Dataset(ABC):
             return np.zeros((0, *known.shape), known.dtype)
         values = self.rows(episode, known, start, stop)
         expected = (stop - start, *known.shape)
-        if values.dtype != known.dtype or values.size != np.prod(expected):
+        if values.dtype != known.dtype or values.size != math.prod(expected):
             raise self.error(
                 f"{feature} is {values.dtype}{list(values.shape)} there, not "
                 f"{known.dtype}{list(expected)}",

@@ -7,7 +7,10 @@ dataset claims to hold is checked against what is stored before anything is rese
 
 from __future__ import annotations
 
+import math
 import threading
+from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import h5py
@@ -30,6 +33,16 @@ MAX_LEAVES = 4096
 MAX_DEPTH = 8
 MAX_TEXT = 1 << 28
 MAGIC = b"\x89HDF\r\n\x1a\n"
+KEPT_OPEN = 256  # groups and datasets: an episode's, which are asked for again
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A group or dataset, and what was seen of it when its values were checked."""
+
+    what: Any
+    shape: tuple[int, ...] | None = None
+    dtype: np.dtype[Any] | None = None
 
 
 class Tree:
@@ -46,6 +59,7 @@ class Tree:
         self.path = path
         self.lock = threading.RLock()
         self._file: Any = None
+        self._opened: OrderedDict[str, _Opened] = OrderedDict()
         try:
             self._file = h5py.File(path, "r", locking=False)
         except ERRORS as error:
@@ -60,6 +74,7 @@ class Tree:
     def close(self) -> None:
         """Close the file."""
         with self.lock:
+            self._opened.clear()
             file, self._file = self._file, None
             if file is not None:
                 try:
@@ -79,21 +94,40 @@ class Tree:
     def get(self, place: str) -> Any:
         """The group or dataset at a place; every link on the way is a hard one."""
         with self.lock:
-            found = self._root()
-            for name in place.strip("/").split("/") if place.strip("/") else ():
-                found = self._step(found, name, place)
-            return found
+            return self._open(place).what
+
+    def _open(self, place: str) -> _Opened:
+        at = place.strip("/")
+        known = self._opened.get(at)
+        if known is not None:
+            self._opened.move_to_end(at)
+            return known
+        if not at:
+            return _Opened(self._root())
+        above, _, name = at.rpartition("/")
+        group = self._open(above).what
+        found = self._opened[at] = _Opened(self._step(group, name, place))
+        while len(self._opened) > KEPT_OPEN:
+            self._opened.popitem(last=False)
+        return found
 
     def _step(self, group: Any, name: str, place: str) -> Any:
+        # By h5py's lower interface: its upper one looks the name up three times.
         try:
-            link = group.get(name, getlink=True)
-            if not isinstance(link, h5py.HardLink):
-                kind = "an external" if isinstance(link, h5py.ExternalLink) else "a"
-                raise self.error(f"{kind} link, which is not followed", place)
-            return group[name]
+            encoded = name.encode()
+            kind = group.id.links.get_info(encoded).type
+            if kind != h5py.h5l.TYPE_HARD:
+                what = "an external" if kind == h5py.h5l.TYPE_EXTERNAL else "a"
+                raise self.error(f"{what} link, which is not followed", place)
+            found = h5py.h5o.open(group.id, encoded)
         except ERRORS as error:
             problem = "damaged" if not isinstance(error, KeyError) else "not there"
             raise self.error(f"{problem} ({one_line(error)})", place) from None
+        if isinstance(found, h5py.h5g.GroupID):
+            return h5py.Group(found)
+        if isinstance(found, h5py.h5d.DatasetID):
+            return h5py.Dataset(found)
+        return h5py.Datatype(found)
 
     def kind(self, place: str) -> str:
         """``"group"``, ``"dataset"``, or empty where there is nothing to read."""
@@ -146,20 +180,27 @@ class Tree:
             If it holds anything else, or is stored elsewhere.
         """
         with self.lock:
-            return self._checked(self.get(place), place)
+            opened = self._open(place)
+            if opened.shape is None or opened.dtype is None:
+                opened.shape, opened.dtype = self._checked(opened.what, place)
+            return opened.shape, opened.dtype
 
     def _checked(self, found: Any, place: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         try:
             if not isinstance(found, h5py.Dataset):
                 raise self.error("this is no dataset", place)
-            dtype, shape = found.dtype, found.shape
-            if found.is_virtual or found.external:
+            dataset = found.id
+            space, told = dataset.get_space(), dataset.get_create_plist()
+            null = space.get_simple_extent_type() == h5py.h5s.NULL
+            dtype, shape = dataset.dtype, None if null else space.shape
+            layout = told.get_layout()
+            if layout == h5py.h5d.VIRTUAL or told.get_external_count():
                 raise self.error("its values lie in another file: not followed", place)
             if dtype.kind not in "biufcSV" or dtype.hasobject or shape is None:
                 raise self.error(f"its values are {dtype}, not numbers", place)
-            stored = found.id.get_storage_size()
-            held = int(np.prod(shape, dtype=np.float64)) * dtype.itemsize
-            chunk = found.chunks
+            stored = dataset.get_storage_size()
+            held = math.prod(shape) * dtype.itemsize
+            chunk = told.get_chunk() if layout == h5py.h5d.CHUNKED else None
         except ERRORS as error:
             raise self.error(error, place) from None
         packed = chunk is not None
@@ -167,25 +208,25 @@ class Tree:
             raise self.error(
                 f"it claims {held:,} bytes in {stored:,} of the file", place
             )
-        if chunk and int(np.prod(chunk, dtype=np.float64)) * dtype.itemsize > MAX_CHUNK:
+        if chunk and math.prod(chunk) * dtype.itemsize > MAX_CHUNK:
             raise self.error(f"its pieces of {chunk} are too large to read", place)
         return tuple(shape), dtype.newbyteorder("=")
 
     def rows(self, place: str, start: int, stop: int) -> Array:
         """Rows start .. stop of a dataset of numbers, native byte order."""
         with self.lock:
-            found = self.get(place)
-            shape, dtype = self._checked(found, place)
+            shape, dtype = self.shape(place)
             if not shape or stop > shape[0]:
                 there = shape[0] if shape else "no"
                 raise self.error(
                     f"it has {there} rows, but rows up to {stop} are asked for", place
                 )
+            values = np.empty((stop - start, *shape[1:]), dtype)
             try:
-                values = found[start:stop]
+                _fill(values, self.get(place).id, start)
             except ERRORS as error:
                 raise self.error(f"damaged ({one_line(error)})", place) from None
-        return np.asarray(values).astype(dtype, copy=False)
+        return values
 
     def content(self, place: str) -> bytes:
         """A dataset of bytes, all of it."""
@@ -232,12 +273,22 @@ class Tree:
             if len(found) + len(passed) >= MAX_LEAVES or depth >= MAX_DEPTH:
                 raise self.error("it has more in it than an episode may have", place)
             try:
-                entry = self.get(f"{base}/{below}")
-                if isinstance(entry, h5py.Group):
+                if isinstance(self.get(f"{base}/{below}"), h5py.Group):
                     self._walk(base, below, depth + 1, found, passed)
                 else:
-                    found[below] = self._checked(entry, f"{base}/{below}")
+                    found[below] = self.shape(f"{base}/{below}")
             except ReadError as error:
                 if "too" in error.problem or "more in it" in error.problem:
                     raise
                 passed.append(f"{below} is not read: {error.problem}")
+
+
+def _fill(values: Array, dataset: Any, start: int) -> None:
+    """Read rows from `start` on, as many as there is room for."""
+    if not values.size:
+        return
+    there = here = h5py.h5s.ALL
+    if values.shape != dataset.shape:
+        there, here = dataset.get_space(), h5py.h5s.create_simple(values.shape)
+        there.select_hyperslab((start, *[0] * (values.ndim - 1)), values.shape)
+    dataset.read(here, there, values)
