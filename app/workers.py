@@ -25,7 +25,7 @@ T = TypeVar("T")
 QUICK_THREADS = 1  # first looks at files: short, and HDF5 has one lock anyway
 LONG_THREADS = 2
 PROGRESS_EVERY_S = 0.05
-SWITCH_S = 0.001  # Python's own is 5 ms
+SWITCH_S = 0.0003  # Python's own is 5 ms
 MOST_LASTING = 64  # whose threads are waited for in the end
 
 

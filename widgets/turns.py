@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LATE_S = 0.15  # work in parts that is not done by then is done in larger ones
+LARGER = 4.0  # times as large at most
 PAUSE_MS = 3  # after each, for what it has painted and what waits
 
 
@@ -33,7 +34,8 @@ def go_on(parts: Iterator[None], begun_s: float, slice_s: float) -> bool:
         How long to go on, in this thread's own time: what others take is none of it.
     """
     late_s = time.perf_counter() - begun_s
-    until_s = time.thread_time() + slice_s * max(1.0, late_s / LATE_S) ** 2
+    slice_s *= min(max(1.0, late_s / LATE_S), LARGER)
+    until_s = time.thread_time() + slice_s
     for _ in parts:
         if time.thread_time() >= until_s:
             return False

@@ -132,15 +132,20 @@ def test_one_whose_widget_is_gone_holds_nobody_up(qtbot: QtBot) -> None:
 
 
 def test_work_in_parts_does_more_at_a_time_the_longer_it_has_taken() -> None:
-    done: list[int] = []
+    slice_s = 0.004
 
     def work() -> Iterator[None]:
-        for part in range(5):
-            done.append(part)
+        while True:
+            begun = time.thread_time()
+            while time.thread_time() - begun < slice_s / 4:
+                pass
+            done.append(1)
             yield
 
-    parts, brief_s = work(), 1e-9
-    assert not go_on(parts, time.perf_counter(), brief_s)
-    assert done == [0]
-    assert go_on(parts, time.perf_counter() - 1e6 * turns.LATE_S, brief_s)
-    assert done == [0, 1, 2, 3, 4]
+    counts = []
+    for late_s in (0.0, 3 * turns.LATE_S, 1e6):
+        done: list[int] = []
+        assert not go_on(work(), time.perf_counter() - late_s, slice_s)
+        counts.append(len(done))
+    assert counts[0] <= 4 < counts[1] <= 12 < counts[2] <= 16
+    assert go_on(iter([None]), time.perf_counter(), slice_s)
