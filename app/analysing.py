@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 
 from psygnal import Signal
 
-from isoscope.core.analysis import Analyser, aligned, audited, audited_so_far
+from isoscope.core.analysis import (
+    Analyser,
+    aligned,
+    audited,
+    audited_so_far,
+    told_more,
+)
 from isoscope.core.errors import CancelledError
 from isoscope.core.following.own_steps import FollowedAnalysis
 from isoscope.core.isolation.context import Examined
@@ -167,6 +173,27 @@ class Analysing:
         document.twin = twin
         if document.analysis is not None and document.analysis.audit is not None:
             self.start(document)
+
+    def take_in(self, document: Document, more: Audit) -> None:
+        """Add what some checks found that could not look when the others did."""
+        analysis = document.analysis
+        if analysis is None or self.running(document):
+            return  # what is known is worked out anew
+
+        def done(found: Analysis) -> None:
+            if document.analysis is analysis:
+                document.set_analysis(found)
+                if found.alignment is None:
+                    self._align(document, found)
+            elif document.analysis is not None and document.analysis.audit is not None:
+                self.take_in(document, more)  # its clocks were aligned meanwhile
+
+        def failed(error: BaseException) -> None:
+            self._tell(error, f"taking in findings of {document.name}")
+
+        self.workers.start(
+            lambda _job: told_more(analysis, document.recording, more), done, failed
+        )
 
     def _begin(self, document: Document, *, complete: bool) -> None:
         recording = document.source.recording

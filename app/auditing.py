@@ -13,6 +13,7 @@ from isoscope.core.isolation.context import Context
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
+    from isoscope.core.isolation.resimulator import Stepping
     from isoscope.core.replay.alone import SteppedAgain
     from isoscope.core.replay.engine import Blueprint, Engine
 
@@ -74,13 +75,17 @@ def audit_files(
     return reports, unread
 
 
-def stepped_again(subject: "Examined", *, asked: bool | None) -> "SteppedAgain":
+def stepped_again(
+    subject: "Examined", *, asked: bool | None, stepping: "Stepping | None" = None
+) -> "SteppedAgain":
     """What steps a recording's environments again, each alone, for its audit.
 
     Parameters
     ----------
     asked
         Whether the user wants it, whoever recorded it and however long it is.
+    stepping
+        Told how many native steps of how many were done.
     """
     from isoscope.app.replay_engines.choosing import EngineOptions, engine_maker
     from isoscope.app.replaying import make_builtin
@@ -94,6 +99,7 @@ def stepped_again(subject: "Examined", *, asked: bool | None) -> "SteppedAgain":
         of_whoever_recorded if asked else make_builtin,
         most_steps=None if asked else STEPPED_UNASKED,
         how_to_ask="isoscope audit --step-again",
+        stepping=stepping,
     )
 
 

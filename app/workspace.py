@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from psygnal import Signal
 
 from isoscope.app import bookmarks
+from isoscope.app.alone.view import SteppingAlone
 from isoscope.app.analysing import Analysing
 from isoscope.app.attaching import Attaching
 from isoscope.app.curating import Curating
@@ -68,6 +69,7 @@ class Workspace:
         self.curating = Curating(session, workers, self._tell)
         self.exporting = Exporting(session, workers, self._tell)
         self.replaying = Replaying(session, workers, self._tell)
+        self.alone = SteppingAlone(session, workers, self.analysing, self._tell)
         self.analysing.ended.connect(self.replaying.look)
         # Before the panels, which ask for the marks when they hear of the analysis.
         session.added.connect(self._on_added)
@@ -243,6 +245,7 @@ class Workspace:
             or self.curating.busy
             or self.exporting.busy
             or self.replaying.busy
+            or self.alone.busy
         )
 
     # -- going and closing ---------------------------------------------------------

@@ -21,7 +21,7 @@ from isoscope.core.attribution.as_told import as_told
 from isoscope.core.attribution.attributor import Attributor, attribute
 from isoscope.core.controltime import control_time_s
 from isoscope.core.errors import CancelledError
-from isoscope.core.isolation.audit import audit
+from isoscope.core.isolation.audit import audit, together
 from isoscope.core.isolation.context import Context, Examined
 from isoscope.core.isolation.stretches import stretches
 from isoscope.core.isolation.tainting import Tainting
@@ -292,6 +292,17 @@ def audited(
         timings=replace(analysis.timings, audit_s=time.perf_counter() - begin),
         tainting=Tainting(subject, found.findings),
     )
+    made.prepare()
+    return made
+
+
+def told_more(analysis: Analysis, recording: Recording, more: Audit) -> Analysis:
+    """The same with what some checks found that could not look before."""
+    if analysis.audit is None:
+        return analysis
+    subject = Examined(recording, analysis.attribution)
+    found = together(more, analysis.audit)
+    made = replace(analysis, audit=found, tainting=Tainting(subject, found.findings))
     made.prepare()
     return made
 

@@ -111,6 +111,7 @@ class Document:
     live_changed = Signal()  # how the run stands that is watched
     chunk_changed = Signal()  # which chunk is looked at
     curation_changed = Signal()  # there are episodes to choose from, or why not
+    stepping_alone_changed = Signal()  # how far stepping again alone is
     replayed_changed = Signal()  # something else was stepped again, or is shown of it
 
     def __init__(self, source: Source, preview: Recording | None = None) -> None:
@@ -127,6 +128,8 @@ class Document:
         self.analysis: Analysis | None = None
         self.analysing: float | None = None  # 0 to 1 while that runs
         self.analysis_error = ""  # why there is no (whole) analysis
+        self.stepping_alone: float | None = None  # 0 to 1 while the audit has that done
+        self.alone_error = ""  # why that came to nothing
         self.focus: int | None = None  # the environment that is looked at
         self.finding: int | None = None  # the finding that is looked at, by its place
         self.hidden_envs: set[int] = set()
@@ -135,6 +138,9 @@ class Document:
         self.own_steps: OwnSteps | None = None  # while it is live
         self.live: LiveState | None = None
         self.ask: Ask | None = None  # asks something of the run that is watched
+        # Has `tell_growth` called soon; without it, growth is told as it is taken in.
+        self.growth_later: Callable[[], None] | None = None
+        self._arrived = 0  # rows of it that were taken in
         self.chunk: ChunkKey | None = None  # the chunk that is looked at
         self.curation: Curation | None = None  # its episodes, and their edits
         self.replayed: Replayed | None = None  # what was stepped again last
@@ -217,7 +223,16 @@ class Document:
         if not news.empty:
             self.told_changed.emit()
         if self.phase is Phase.LIVE:
-            self.set_progress(news.rows, news.rows)
+            self._arrived = news.rows
+            if self.growth_later is None:
+                self.tell_growth()
+            else:
+                self.growth_later()
+
+    def tell_growth(self) -> None:
+        """Tell `grown` of a run that goes on, up to what was taken in of it."""
+        if self.phase is Phase.LIVE:
+            self.set_progress(self._arrived, self._arrived)
 
     def set_live_audit(self, audit: Audit, *, paused: bool = False) -> None:
         """Take in what is wrong so far with a run that goes on; tells `analysed`.
@@ -310,6 +325,15 @@ class Document:
         if (share, error) != (self.analysing, self.analysis_error):
             self.analysing, self.analysis_error = share, error
             self.analysing_changed.emit()
+
+    def set_stepping_alone(self, share: float | None, error: str = "") -> None:
+        """Say how far stepping environments again alone is, or that none is; tells it.
+
+        `error` says why it came to nothing.
+        """
+        if (share, error) != (self.stepping_alone, self.alone_error):
+            self.stepping_alone, self.alone_error = share, error
+            self.stepping_alone_changed.emit()
 
     def set_analysis(self, analysis: Analysis | None) -> None:
         """Take in what was found out; tells `analysed`.

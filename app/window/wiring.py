@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog
 from isoscope.app.branch_view import BranchView
 from isoscope.widgets.curate.panel import CuratePanel
 from isoscope.widgets.export.panel import ExportPanel
+from isoscope.widgets.findings.panel import FindingsPanel
 from isoscope.widgets.replay.panel import ReplayPanel
 from isoscope.widgets.sources.panel import SourcesPanel
 from isoscope.widgets.timeline.panel import TimelinePanel
@@ -63,6 +64,12 @@ def wire_panels(window: Window) -> None:
         sources.reopen_requested.connect(workspace.reload)
         sources.twin_requested.connect(workspace.analysing.use_twin)
     _wire_curate(window)
+    findings = window.panels.get("findings")
+    if isinstance(findings, FindingsPanel):
+        findings.alone_asked.connect(workspace.alone.start)
+        findings.alone_stop_asked.connect(workspace.alone.cancel)
+    window.diagnose.results.alone.asked.connect(workspace.alone.start)
+    window.diagnose.results.alone.stop_asked.connect(workspace.alone.cancel)
     replay = window.panels.get("replay")
     if isinstance(replay, ReplayPanel):
         workspace.replaying.show_in(replay)

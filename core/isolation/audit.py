@@ -29,7 +29,10 @@ LISTED_AT_MOST = 1000
 
 
 def audit(
-    context: Context, progress: Progress | None = None, cancelled: Cancel | None = None
+    context: Context,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+    only: Sequence[str] | None = None,
 ) -> Audit:
     """Run every check on one recording; findings come worst first.
 
@@ -41,6 +44,8 @@ def audit(
         Called with (checks done, checks in all).
     cancelled
         Asked between two checks.
+    only
+        Ids of the checks that are run; None (the default) for all.
 
     Raises
     ------
@@ -51,7 +56,9 @@ def audit(
     not_run: list[NotRun] = []
     checks: list[CheckRan] = []
     file = context.subject.file
-    known = all_checks()
+    known = {
+        key: check for key, check in all_checks().items() if only is None or key in only
+    }
     for number, (key, check) in enumerate(known.items()):
         if cancelled is not None and cancelled():
             raise CancelledError(f"checking {file} was stopped")

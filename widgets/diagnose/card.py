@@ -116,9 +116,13 @@ class DiagnoseCard(Overlay):
     def _activate(self, document: Document | None) -> None:
         if self._document is not None:
             self._document.analysed.disconnect(self._fill, missing_ok=True)
+            self._document.stepping_alone_changed.disconnect(
+                self.results.show_alone, missing_ok=True
+            )
         self._document = document
         if document is not None:
             document.analysed.connect(self._fill)
+            document.stepping_alone_changed.connect(self.results.show_alone)
         self._fill()
 
     def _audit(self) -> Audit | None:
@@ -137,7 +141,9 @@ class DiagnoseCard(Overlay):
         else:
             self.about.setText(f"In {self._document.name}")
         if self.symptom is not None:
-            self.results.show_explained(explain(self.symptom.key, audit))
+            self.results.show_explained(
+                explain(self.symptom.key, audit), self._document
+            )
         self.area.setMinimumHeight(min(HIGH_PX, max(self.height() - 200, 120)))
         if self.isVisible():
             self._place()

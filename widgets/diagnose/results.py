@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
+from isoscope.widgets.findings.alone import CHECK, AloneLine
 from isoscope.widgets.findings.rows import SHAPES
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.isolation.explain.explaining import Explained, ExplainedCheck
     from isoscope.core.isolation.findings import Finding
+    from isoscope.widgets.document import Document
 
 SHOWN = 4  # findings of one check
 STATES = {
@@ -66,17 +68,25 @@ class Results(QWidget):
         super().__init__()
         self.lines: list[FindingLine] = []
         self.told = ""
+        self.alone = AloneLine()
+        self.alone.setParent(self)
+        self._document: Document | None = None
+        self._offers = False  # whether the line has a place among the blocks
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 8, 0)
         self._column.setSpacing(4)
 
-    def show_explained(self, explained: Explained) -> None:
-        """Show these checks in place of the last ones."""
+    def show_explained(
+        self, explained: Explained, document: Document | None = None
+    ) -> None:
+        """Show these checks in place of the last ones, as they are about a document."""
         while (item := self._column.takeAt(0)) is not None:
             widget = item.widget()
             if widget is not None:
                 widget.hide()
-                widget.deleteLater()
+                if widget is not self.alone:
+                    widget.deleteLater()
+        self._document, self._offers = document, False
         self.lines = []
         self.told = ""
         for check in explained.checks:
@@ -84,6 +94,11 @@ class Results(QWidget):
         if explained.record and any(c.state != "found" for c in explained.checks):
             self._add(f"<b>To record.</b> {escape(explained.record)}")
         self._column.addStretch(1)
+        self.show_alone()
+
+    def show_alone(self) -> None:
+        """Show how far stepping again alone is, where a check here asks for it."""
+        self.alone.show_document(self._document if self._offers else None)
 
     def _add_check(self, check: ExplainedCheck) -> None:
         state = STATES[check.state]
@@ -99,6 +114,9 @@ class Results(QWidget):
         if check.not_run is not None:
             reason = f"{check.not_run.reason}; it needs {check.not_run.needs}"
             self._add(escape(f"{reason[:1].upper()}{reason[1:]}."), dim=True)
+            if check.id == CHECK:
+                self._column.addWidget(self.alone)
+                self._offers = True
         elif check.state == "found":
             self._add(f"<b>What to do.</b> {escape(check.do)}", dim=True)
         self._column.addSpacing(8)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 HERE = {
     "hidden-leak": (
         "Here: open the twin as well, look at this recording, and choose “Use as "
-        "independent twin” in the twin's menu in Sources."
+        "independent twin” in the twin's menu in Sources. Or, of a recording with "
+        "snapshots, choose “Step again alone”."
     )
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QLabel,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isoscope.widgets.findings.alone import AloneLine
 from isoscope.widgets.findings.details import details_html, plain_text, quiet_html
 from isoscope.widgets.findings.rows import GROUPS, Folded, Group, Row, counts, rows_of
 from isoscope.widgets.findings.table import FindingsModel, FindingsTable, group_text
@@ -47,6 +48,8 @@ class FindingsPanel(Panel):
 
     key: ClassVar[str] = "findings"
     title: ClassVar[str] = "Findings"
+    alone_asked = Signal(object)  # to step a document's environments again alone
+    alone_stop_asked = Signal(object)
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
@@ -106,7 +109,12 @@ class FindingsPanel(Panel):
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.splitter)
+        column.setSpacing(0)
+        column.addWidget(self.splitter, 1)
+        self.alone = AloneLine()
+        self.alone.asked.connect(self.alone_asked)
+        self.alone.stop_asked.connect(self.alone_stop_asked)
+        column.addWidget(self.alone)
         self._pages = QStackedLayout(self)
         self._pages.setContentsMargins(0, 0, 0, 0)
         self._pages.addWidget(self.empty)
@@ -148,6 +156,7 @@ class FindingsPanel(Panel):
                 change(other.analysed, self._fill)
                 change(other.analysing_changed, self._fill)
                 change(other.phase_changed, self._fill)
+                change(other.stepping_alone_changed, self._show_alone)
         self._document = document
         self._fill()
 
@@ -172,6 +181,10 @@ class FindingsPanel(Panel):
         self._pages.setCurrentIndex(0 if audit is None else 1)
         self.empty.setText(_why_empty(document))
         self._choose_row()
+        self._show_alone()
+
+    def _show_alone(self) -> None:
+        self.alone.show_document(self._document)
 
     def _share_room(self) -> None:
         """Give the table what its rows need, up to half; the rest is for the words."""

@@ -66,8 +66,8 @@ def run(context: Context) -> Iterator[Finding]:
         raise CannotRunError(
             "a bare recording can't show it" if bare else "nobody can step it again",
             "an independent twin: the same environment with the same seed and actions, "
-            "alone in its scene, given as --reference; or snapshots of the built-in "
-            "simulator, which isoscope audit --step-again takes up",
+            "alone in its scene, given as --reference; or recorded snapshots, from "
+            "which isoscope audit --step-again steps each environment again alone",
         )
 
 

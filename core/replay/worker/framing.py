@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import BinaryIO
+from typing import IO
 
 from isoscope.core.errors import IsoscopeError
 
@@ -15,7 +15,7 @@ class StreamError(IsoscopeError):
     """A stream that ended within a message, or that holds something else."""
 
 
-def send(stream: BinaryIO, data: bytes) -> None:
+def send(stream: IO[bytes], data: bytes) -> None:
     """Write one message.
 
     Raises
@@ -28,7 +28,7 @@ def send(stream: BinaryIO, data: bytes) -> None:
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> bytes | None:
+def receive(stream: IO[bytes]) -> bytes | None:
     """The next message; None where the stream has ended.
 
     Raises
@@ -50,7 +50,7 @@ def receive(stream: BinaryIO) -> bytes | None:
     return data
 
 
-def _exactly(stream: BinaryIO, count: int) -> bytes:
+def _exactly(stream: IO[bytes], count: int) -> bytes:
     """So many bytes, or what there is until the end."""
     parts: list[bytes] = []
     missing = count
