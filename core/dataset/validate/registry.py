@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _HERE = "isoscope.core.dataset.validate.rules."
 
 RULES: dict[str, str] = {
+    "readable": _HERE + "readable:ReadableRule",
     "schema": _HERE + "schema:SchemaRule",
     "lengths": _HERE + "lengths:LengthsRule",
     "ends": _HERE + "ends:EndsRule",

@@ -99,7 +99,10 @@ class Rule(Protocol):
         ...
 
     def end(self, episode: Episode, rows: Mapping[str, int]) -> None:
-        """See that an episode is over, and how many rows each feature had."""
+        """See that an episode is over, and how many rows each feature had.
+
+        A feature that could not be read to its end is not among them.
+        """
         ...
 
     def finish(self) -> Outcome:

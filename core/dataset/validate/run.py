@@ -19,7 +19,8 @@ from isoscope.core.dataset.validate.rule import (
     Subject,
     Where,
 )
-from isoscope.core.errors import CancelledError, UsageError
+from isoscope.core.dataset.validate.rules.readable import ReadableRule
+from isoscope.core.errors import CancelledError, ReadError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +58,8 @@ def validate(
     UsageError
         If a waiver names no rule.
     ReadError
-        If a value can't be read.
+        If the episodes can't be listed, or hardly anything of them can be read; some
+        values that can't be are what the rule `readable` is about.
     CancelledError
         If `cancelled` said so.
     """
@@ -115,18 +117,32 @@ def _begun(subject: Subject) -> tuple[dict[str, Rule], dict[str, str]]:
 def _pass(
     episodes: Episodes, episode: Episode, running: dict[str, Rule]
 ) -> EpisodeLine:
+    readable = running["readable"]
+    assert isinstance(readable, ReadableRule)
     rows: dict[str, int] = {}
     total: float | None = None
     for feature in episodes.features:
         rows[feature.name] = 0
-        for start, values in windows(episodes, episode, feature):
-            rows[feature.name] += len(values)
-            for made in running.values():
-                made.take(episode, feature, start, values)
+        try:
+            for start, values in windows(episodes, episode, feature):
+                rows[feature.name] += len(values)
+                for made in running.values():
+                    made.take(episode, feature, start, values)
+                if feature.role == "reward":
+                    total = (total or 0.0) + float(values.astype(np.float64).sum())
+        except ReadError as error:
+            readable.missed(episode, feature.name, error)
+            del rows[feature.name]
             if feature.role == "reward":
-                total = (total or 0.0) + float(values.astype(np.float64).sum())
+                total = None
+    whole = len(rows) == len(episodes.features)
     for made in running.values():
-        made.end(episode, rows)
+        try:
+            made.end(episode, rows)
+        except ReadError as error:
+            if whole:  # else it was told by feature
+                readable.missed(episode, None, error)
+                whole = False
     hz = episodes.control_hz
     return EpisodeLine(
         id=episode.id,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoscope.core.dataset.model import Episode, Feature
-    from isoscope.core.dataset.validate.rule import Outcome, Severity
+    from isoscope.core.dataset.validate.rule import Outcome, Severity, Subject
     from isoscope.core.recording.tracks import Array
 
 COMPARED = ("observation", "action", "raw_action", "image")
@@ -30,6 +30,13 @@ class DuplicatesRule(Quiet):
         super().__init__()
         self._hash = hashlib.blake2b(digest_size=16)
         self._seen: dict[bytes, str] = {}
+        self._compared: set[str] = set()
+
+    def begin(self, subject: Subject) -> None:
+        """Note the features that are compared."""
+        self._compared = {
+            f.name for f in subject.episodes.features if f.role in COMPARED
+        }
 
     def take(
         self, episode: Episode, feature: Feature, start: int, values: Array
@@ -44,6 +51,8 @@ class DuplicatesRule(Quiet):
         """Compare with all that were before."""
         digest = self._hash.digest()
         self._hash = hashlib.blake2b(digest_size=16)
+        if not self._compared <= rows.keys():
+            return  # not all of it could be read
         first = self._seen.setdefault(digest, episode.id)
         if first != episode.id and episode.length:
             where = Where(episode=episode.id, env=episode.env, value=f"equals {first}")

@@ -88,6 +88,8 @@ class StatsRule(Quiet):
         self._stored = found
         self._now: dict[str, _Moments] = {}
         self._whole: dict[str, _Moments] = {}
+        self._names = {f.name for f in subject.episodes.features}
+        self._partly: set[str] = set()
 
     def take(
         self, episode: Episode, feature: Feature, start: int, values: Array
@@ -104,8 +106,9 @@ class StatsRule(Quiet):
     def end(self, episode: Episode, rows: Mapping[str, int]) -> None:
         """Compare an episode's, and add it to all."""
         stored = self._stored.episodes[episode.index]
+        self._partly |= self._names - rows.keys()  # not read to their end
         for name, found in self._now.items():
-            if name in stored:
+            if name in stored and name in rows:
                 self._compare(name, stored[name], found, episode)
             self._whole.setdefault(name, _Moments()).join(
                 found.count, found.low, found.high, found.mean, found.squares
@@ -168,7 +171,7 @@ class StatsRule(Quiet):
     def finish(self) -> Outcome:
         """Compare those of all, and say what that means."""
         for name, found in self._whole.items():
-            if name in self._stored.whole:
+            if name in self._stored.whole and name not in self._partly:
                 self._compare(name, self._stored.whole[name], found, None)
         if self.outcome.count:
             self.outcome.message = (

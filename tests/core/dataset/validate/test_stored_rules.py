@@ -260,7 +260,7 @@ def _epochs_differ(t: Any) -> None:
         (_flag, "dones"),
         (_row_more, "rewards"),
         (_values_without_last, "prev_values"),
-        (_epochs_differ, "dones"),
+        (_epochs_differ, "prev_values"),
     ],
 )
 def test_a_trajectory_that_is_shifted(
