@@ -13,6 +13,7 @@ from isoscope.app.events import new_marks
 from isoscope.app.following import Following, live_run
 from isoscope.core.errors import CancelledError
 from isoscope.widgets.document import Document, Phase
+from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +60,7 @@ class Attaching:
         self.joining: dict[str, Job[Source]] = {}
         self._jobs: dict[Document, Job[None]] = {}
         self._marked: dict[Document, dict[int, int]] = {}
+        self._growth: dict[Document, InTurn] = {}
 
     def watches(self, document: Document) -> bool:
         """Whether this run is being followed."""
@@ -107,6 +109,10 @@ class Attaching:
         document.phase = Phase.LIVE
         document.title = getattr(getattr(source, "run", None), "name", "")
         document.ask = lambda what, arguments: self._ask(document, what, arguments)
+        # Taking in what came and showing it are a turn of the event loop each.
+        growth = InTurn(self.workers, document.tell_growth)
+        document.growth_later = lambda: growth.start(0)
+        self._growth[document] = growth
         self.session.add(document)
         self.session.clock.set_follow(True)
 
@@ -132,8 +138,21 @@ class Attaching:
         document.told_changed.connect(lambda: self._mark_more(document))
         return document
 
+    def _no_longer_later(self, document: Document) -> bool:
+        """Have growth told as it comes; whether some was still to be told."""
+        document.growth_later = None
+        growth = self._growth.pop(document, None)
+        if growth is None:
+            return False
+        untold = growth.isActive()
+        growth.stop()
+        growth.deleteLater()
+        return untold
+
     def _ended(self, document: Document, phase: Phase, error: str = "") -> None:
         self._jobs.pop(document, None)
+        if self._no_longer_later(document):
+            document.tell_growth()
         self._marked.pop(document, None)
         document.ask = None
         self._over(document, phase, error)
@@ -180,6 +199,7 @@ class Attaching:
         job = self._jobs.pop(document, None)
         if job is not None:
             job.drop()
+        self._no_longer_later(document)
         self._marked.pop(document, None)
         source = document.source
         if live_run(source) is None:

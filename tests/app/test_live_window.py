@@ -50,7 +50,8 @@ def wait_rows(qtbot, document, run) -> None:
 
     def there() -> bool:
         steps = document.own_steps
-        return steps is not None and steps.rows >= wanted
+        taken = steps is not None and steps.rows >= wanted
+        return taken and document.progress[0] >= wanted  # and told
 
     qtbot.waitUntil(there, timeout=10_000)
 
