@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from psygnal import Signal
+from PySide6.QtCore import QTimer
 
 from isoscope.app.events import new_marks
 from isoscope.app.following import Following, live_run
 from isoscope.core.errors import CancelledError
 from isoscope.widgets.document import Document, Phase
-from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ class Attaching:
         self.joining: dict[str, Job[Source]] = {}
         self._jobs: dict[Document, Job[None]] = {}
         self._marked: dict[Document, dict[int, int]] = {}
-        self._growth: dict[Document, InTurn] = {}
+        self._growth: dict[Document, QTimer] = {}
 
     def watches(self, document: Document) -> bool:
         """Whether this run is being followed."""
@@ -110,8 +110,9 @@ class Attaching:
         document.title = getattr(getattr(source, "run", None), "name", "")
         document.ask = lambda what, arguments: self._ask(document, what, arguments)
         # Taking in what came and showing it are a turn of the event loop each.
-        growth = InTurn(self.workers, document.tell_growth)
-        document.growth_later = lambda: growth.start(0)
+        growth = QTimer(self.workers, singleShot=True, interval=0)
+        growth.timeout.connect(document.tell_growth)
+        document.growth_later = growth.start
         self._growth[document] = growth
         self.session.add(document)
         self.session.clock.set_follow(True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from isoscope.core.between import Between, goes_on_to
@@ -22,14 +22,12 @@ from isoscope.widgets.scene.state import Intent
 from isoscope.widgets.scene.toolbar import SceneToolbar
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.soon import Soon
-from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from PySide6.QtGui import QShowEvent
 
-    from isoscope.core.clock import ClockState
     from isoscope.core.recording.tracks import Array
     from isoscope.widgets.scene.camera import Camera
     from isoscope.widgets.scene.view import SceneView
@@ -53,9 +51,10 @@ class ScenePanel(ScenePointing):
         self._box.setContentsMargins(0, 0, 0, 0)
         self._beside: tuple[tuple[float, float, float], ...] = ()
         self._soon = Soon(self, self._refresh)
-        # Cells that there was no time for yet, and what a run has grown by: after what
-        # waits to be painted, and not in one turn with other panels.
-        self._rest = InTurn(self, self._refresh)
+        # The cells that there was no time for yet: after what waits to be painted.
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._refresh)
         self.setMinimumSize(QSize(160, 120))
         problem = support.missing()
         if problem:
@@ -63,7 +62,7 @@ class ScenePanel(ScenePointing):
         else:
             self._build()
         self.observe(session.active_changed, self._activated)
-        self.observe(session.clock.changed, self._clock_changed)
+        self.observe(session.clock.changed, self._schedule)
         self.observe(session.selection_changed, self._schedule)
         self.observe(session.focus_changed, self._schedule)
         self.observe(session.finding_changed, self._finding_changed)
@@ -173,7 +172,7 @@ class ScenePanel(ScenePointing):
         self.model.set_overlays(())
         self.model.forget_asked()
         if found is not None:
-            self.observe(found.grown, self._schedule_growth)
+            self.observe(found.grown, self._schedule)
             self.observe(found.hidden_changed, self._schedule)
             self.observe(found.analysed, self._schedule)
             self.observe(found.hidden_envs_changed, self._schedule)
@@ -188,8 +187,8 @@ class ScenePanel(ScenePointing):
         document = self._document
         if document is None:
             return
-        self.unobserve(document.grown, self._schedule_growth)
         for signal in (
+            document.grown,
             document.hidden_changed,
             document.analysed,
             document.hidden_envs_changed,
@@ -205,19 +204,6 @@ class ScenePanel(ScenePointing):
         # Once an event loop's turn, however much changed in it.
         if self._view is not None and self.isVisible():
             self._soon.start()
-
-    def _clock_changed(self, new: ClockState, _old: ClockState) -> None:
-        if new.follow:  # nobody moved it
-            self._schedule_growth()
-        else:
-            self._schedule()
-
-    def _schedule_growth(self, *_: object) -> None:
-        document = self._document
-        if document is None or document.phase is not Phase.LIVE:
-            self._schedule()
-        elif self._view is not None and self.isVisible():
-            self._rest.start(0)
 
     def _refresh(self) -> None:
         view, document = self._view, self._document
