@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.core.errors import CancelledError, one_line
-from isoscope.core.recording.labelled.records import DIGEST_BYTES
+from isoscope.core.recording.labelled.records import DIGEST_BYTES, UNRECORDED_INPUT
 from isoscope.core.recording.model import StepKind
-from isoscope.core.replay.engine import ReadsLater
+from isoscope.core.replay.engine import ReadsLater, ReplayError
 from isoscope.core.replay.returns import Returns
 from isoscope.core.replay.scene_engine import same_value
 from isoscope.core.replay.windows import Blocks, TrackRows
@@ -215,13 +215,20 @@ class Driver:
                     self._engine.configure({change.key: change.new})
                     self._configured()
             for k, event in enumerate(tape.events.get(at, ())):
-                if alone is None or event.env == alone:
+                anybody = event.env < 0 and event.kind == UNRECORDED_INPUT
+                if alone is None or event.env == alone or anybody:
                     self._happened(event, (at, k))
 
     def _happened(self, event: r.SceneEvent, place: Place) -> None:
         if event.kind == "set_state":
             if not self._reset_rows[place[0] : place[0] + 1].any():
                 self.done.moved.append(place[0])
+        elif event.kind == UNRECORDED_INPUT:
+            what = (event.detail or {}).get("input") or "an input"
+            raise ReplayError(
+                f"before native step {place[0]} it was pushed by {what}, of which no "
+                "values are recorded"
+            )
         elif event.kind == "capture":
             if self._known.all() and self._returns.needed(place):
                 self._handles[place] = self._engine.capture()

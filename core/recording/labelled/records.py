@@ -389,6 +389,8 @@ class Failure(msgspec.Struct):
     detail: Any = None
 
 
+# Something pushed the scene of which the recording holds no values.
+UNRECORDED_INPUT = "unrecorded_input"
 SceneEventKind = Literal[
     "restore",
     "capture",
@@ -401,6 +403,7 @@ SceneEventKind = Literal[
     "destroy",
     "step_begin",
     "step_end",
+    "unrecorded_input",
 ]
 
 
@@ -519,6 +522,7 @@ def plain(value: Any) -> Any:
 
 __all__ = [
     "DIGEST_BYTES",
+    "UNRECORDED_INPUT",
     "ActorInfo",
     "Array",
     "ChunkEvent",

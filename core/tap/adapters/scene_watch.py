@@ -105,6 +105,7 @@ class SceneWatch:
                 ("set_state", self._set_state),
                 ("configure", self._configure),
                 ("read", self._was_read),
+                ("set_link_wrenches", self._pushed),
             )
         ]
         self._listener = guard(self._happened)
@@ -344,6 +345,18 @@ class SceneWatch:
                     worlds = args[3] if len(args) > 3 else kwargs.get("worlds")
                     env = self._only(worlds)
                 self._tell("set_state", env, within_step=self._within_step)
+        return result
+
+    def _pushed(
+        self, scene: Scene, original: Callable[..., Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Somebody pushes links: told, so that nobody takes that for a leak."""
+        result = original(*args, **kwargs)
+        if self.session.on:
+            with self.session.guard:
+                worlds = args[2] if len(args) > 2 else kwargs.get("worlds")
+                env = self._only(worlds)
+                self._tell(r.UNRECORDED_INPUT, env, input="set_link_wrenches")
         return result
 
     def _was_read(

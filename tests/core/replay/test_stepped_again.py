@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -115,3 +115,36 @@ def test_who_is_alone_is_not_stepped(tmp_path: Path) -> None:
         said = audit(Context(examined, resimulator=asked))
     assert said.findings == []
     assert "hidden-leak" not in {one.id for one in said.not_run}
+
+
+def test_a_push_that_is_not_recorded_is_no_leak(tmp_path: Path) -> None:
+    """Links of env 1 are pushed within its step, of which no field tells."""
+    pushing: list[float] = []
+
+    def push(scene: Any, h_s: float) -> None:
+        links = np.zeros((1, 2, 6))
+        links[:, 1, 0] = pushing[0]
+        scene.set_link_wrenches(0, links)
+
+    def before(env: int, step: int, one: Any) -> None:
+        if (env, step) == (1, 4):
+            pushing[:] = [3.0]
+            before.off = one.unwrapped.scene.on_pre_step(push)  # type: ignore[attr-defined]  # kept for the next call
+        elif pushing:
+            before.off()  # type: ignore[attr-defined]  # set above
+            pushing.clear()
+
+    examined = record_in_turn(tmp_path / "run.isoscope.h5", made(), 2, 8, before=before)
+    assert examined.recording.labelled is not None
+    told = [
+        (event.env, event.detail)
+        for event in examined.recording.labelled.events()
+        if event.kind == "unrecorded_input"
+    ]
+    assert told == [(1, {"input": "set_link_wrenches"})] * 2
+    with SteppedAgain(examined, make_builtin) as asked:
+        assert asked.departure(0, nothing(examined)) is None
+        with pytest.raises(CannotRunError, match="pushed by set_link_wrenches"):
+            asked.departure(1, nothing(examined))
+        said = audit(Context(examined, resimulator=asked))
+    assert said.findings == []
