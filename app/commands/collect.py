@@ -9,8 +9,10 @@ from isoscope.app import console
 from isoscope.app.commands.options import AsJson
 from isoscope.app.extras import needs
 from isoscope.core.collection.settings import CollectSettings, PolicyName, Runner
+from isoscope.core.errors import UsageError
 from isoscope.core.trajectory.plan import TrajectoryMode
 
+OURS, SAVED = "isoscope/", ".safetensors"
 if TYPE_CHECKING:
     from isoscope.core.collection.report import CollectReport
 
@@ -51,13 +53,14 @@ def collect(
         ),
     ] = Runner.SYNC,
     policy: Annotated[
-        PolicyName,
+        str,
         typer.Option(
             "--policy",
+            metavar="random|linear|mlp|F",
             help="What acts: at random, linear feedback (CartPole), or a small "
-            "actor-critic.",
+            "actor-critic; F is one that --checkpoint kept, to go on with.",
         ),
-    ] = PolicyName.MLP,
+    ] = PolicyName.MLP.value,
     workers: Annotated[
         int,
         typer.Option(
@@ -154,14 +157,15 @@ def collect(
 
         from isoscope.core.collection.collect import collect as run
 
+    name, weights = _policy(policy)
     settings = CollectSettings(
-        env=env,
+        env=_named(env, on_ray=on_ray),
         envs=envs,
         chunk=chunk,
         steps=steps,
         mode=mode,
         runner=runner,
-        policy=policy,
+        policy=name,
         workers=workers,
         actors=actors,
         horizon=horizon,
@@ -169,8 +173,9 @@ def collect(
         micro_batch=micro_batch,
         auto_reset=not no_auto_reset,
         transitions=transitions,
-        task=task,
+        task=task or env,
         seed=seed,
+        weights=weights,
     )
     threads = torch.get_num_threads()
     # For small networks and batches, a second thread costs more than it brings.
@@ -197,6 +202,30 @@ def collect(
     if checkpoint is not None:
         console.tell(f"the policy is in {checkpoint}")
     return 0
+
+
+def _policy(text: str) -> tuple[PolicyName, str]:
+    """The policy, and the file that its weights are in; empty for new ones."""
+    if text.endswith(SAVED):
+        return PolicyName.MLP, text
+    names = [one.value for one in PolicyName]
+    if text not in names:
+        raise UsageError(
+            f"--policy {text}: give {', '.join(names)}, or a checkpoint (*{SAVED})"
+        )
+    return PolicyName(text), ""
+
+
+def _named(env: str, *, on_ray: bool) -> str:
+    """An environment's id as Gymnasium finds it: ours need their module."""
+    if not env.startswith(OURS):
+        return env
+    if on_ray:  # another process, which imports what is named
+        return f"isoscope.app.environments:{env}"
+    from isoscope.app.environments import register_all
+
+    register_all()
+    return env
 
 
 def _show(done: "CollectReport", out: Path) -> None:

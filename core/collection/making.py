@@ -112,8 +112,8 @@ def make_policy(settings: CollectSettings, role: EnvRole) -> Policy:
 
     Raises
     ------
-    CollectionError
-        If the policy doesn't fit them.
+    IsoscopeError
+        If the policy, or the weights that it begins with, don't fit them.
     """
     spec, chunk, seed = role.slots.spec, settings.chunk, settings.seed
     if settings.policy is PolicyName.RANDOM:
@@ -127,7 +127,13 @@ def make_policy(settings: CollectSettings, role: EnvRole) -> Policy:
         return LinearFeedback.cartpole(spec, chunk)
     space = role.slots.envs.single_observation_space
     example = as_observation(_one_row(space.sample()))
-    return MlpPolicy(states_of(example).shape[1], spec, chunk, seed)
+    made = MlpPolicy(states_of(example).shape[1], spec, chunk, seed)
+    if settings.weights:
+        from isoscope.core.collection.policies.saved import take_weights
+        from isoscope.core.replay.checkpoint.bundle import read_checkpoint
+
+        take_weights(made, read_checkpoint(settings.weights), settings.weights)
+    return made
 
 
 def action_dim(settings: CollectSettings) -> tuple[int, int | None]:

@@ -82,6 +82,8 @@ class CollectSettings:
         The task's text; the environment's id where it is empty.
     seed
         Of environments, weights and chance.
+    weights
+        A checkpoint's file, whose weights the actor-critic begins with.
 
     Raises
     ------
@@ -107,11 +109,14 @@ class CollectSettings:
     gae_lambda: float = 0.95
     task: str = ""
     seed: int = 0
+    weights: str = ""
 
     def __post_init__(self) -> None:
         for name in ("envs", "chunk", "steps", "workers", "actors", "epochs"):
             if getattr(self, name) < 1:
                 self._refuse(f"{name} is {getattr(self, name)}; give 1 or more")
+        if self.weights and self.policy is not PolicyName.MLP:
+            self._refuse(f"the policy {self.policy} takes no weights; take mlp")
         if self.seed < 0:
             self._refuse(f"seed is {self.seed}; give 0 or more")
         if self.steps % (self.chunk * self.epochs):

@@ -13,6 +13,7 @@ import torch
 
 from isoscope.app.bench import collect_bench
 from isoscope.app.main import main
+from isoscope.core.replay.checkpoint.bundle import read_checkpoint
 from tests.app.test_cli import one_line
 
 if TYPE_CHECKING:
@@ -95,6 +96,31 @@ def test_what_is_there_is_not_replaced_unless_told(
     assert (out / "manifest.json").read_bytes() != before
 
 
+def test_a_kept_policy_is_gone_on_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of one of the program's own environments, by its plain name."""
+    kept, again = (tmp_path / f"{name}.policy.safetensors" for name in "ab")
+    small = ("collect", "--env", "isoscope/CartPole-v0", "--envs", "2", "--steps", "8")
+    first = (*small, "--out", str(tmp_path / "one"), "--checkpoint", str(kept))
+    assert main(first) == 0
+    # Another seed makes other weights, unless they are taken from the file.
+    more = ("--policy", str(kept), "--seed", "5", "--checkpoint", str(again))
+    assert main((*small, "--out", str(tmp_path / "two"), *more)) == 0
+    one, two = read_checkpoint(kept), read_checkpoint(again)
+    assert one.parts["policy"].same(two.parts["policy"])
+    assert not one.parts["rng"].same(two.parts["rng"])
+    assert one.about["env"] == "isoscope/CartPole-v0"
+    capsys.readouterr()
+    for wrong, said in (
+        (("--chunk", "2"), "chunks of 4 actions, and here are 2; give --chunk 4"),
+        (("--env", "CartPole-v1"), "the environment's actions are other ones"),
+    ):
+        bad = (*small, "--policy", str(kept), *wrong, "--out", str(tmp_path / "no"))
+        assert main(bad) == 2
+        assert said in one_line(capsys.readouterr().err)
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -107,6 +133,8 @@ def test_what_is_there_is_not_replaced_unless_told(
         (("--mode", "pipeline", "--micro-batch", "7"), "micro_batch_size 7"),
         (("--workers", "3"), "can't be divided among 3 workers"),
         (("--chunk", "x"), "invalid value for '--chunk'"),
+        (("--policy", "other"), "--policy other: give random, linear, mlp, or a"),
+        (("--policy", "none.safetensors"), "reading the checkpoint none.safetensors"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_line(

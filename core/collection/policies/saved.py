@@ -6,17 +6,19 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from isoscope.core.collection.errors import CollectionError
 from isoscope.core.collection.policies.mlp import MlpPolicy
 from isoscope.core.replay.checkpoint.model import Box, Checkpoint, part
-from isoscope.core.replay.checkpoint.networks import mlp_part
+from isoscope.core.replay.checkpoint.networks import MLP, mlp_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoscope.core.collection.policies.base import Policy
 
+TAKEN = {"policy", "connector", "rng"}
 ACTING = ["body.0", "body.2", "actor"]
 
 
@@ -79,6 +81,67 @@ def checkpoint_of(
         action,
         dict(about or {}),
     )
+
+
+def take_weights(policy: MlpPolicy, checkpoint: Checkpoint, file: str) -> None:
+    """Give a policy a checkpoint's weights; its chance goes on by its own seed.
+
+    Parameters
+    ----------
+    policy
+        Overwritten, if all of it fits.
+    file
+        For messages.
+
+    Raises
+    ------
+    CollectionError
+        If the checkpoint is of another kind of policy than `checkpoint_of` keeps, or of
+        other sizes, limits or chunks; nothing was changed.
+    """
+    doing = f"beginning with the weights of {file}"
+    kept = checkpoint.parts.get("policy")
+    told = {} if kept is None else kept.settings
+    if kept is None or kept.kind != MLP or list(told.get("layers", ())) != ACTING:
+        raise CollectionError(
+            f"{doing}: they are no actor-critic's that isoscope collect kept; run it "
+            "by isoscope record --policy"
+        )
+    if (more := sorted(set(checkpoint.parts) - TAKEN)) != []:
+        raise CollectionError(f"{doing}: nothing here takes its {', '.join(more)}")
+    if told.get("chunk") != policy.chunk:
+        raise CollectionError(
+            f"{doing}: they give chunks of {told.get('chunk')} actions, and here are "
+            f"{policy.chunk}; give --chunk {told.get('chunk')}"
+        )
+    own = checkpoint_of(policy).action
+    box = checkpoint.action
+    if box is None or own is None or _limits(box) != _limits(own):
+        raise CollectionError(f"{doing}: the environment's actions are other ones")
+    state = policy.network.state_dict()
+    given = {name: np.asarray(value) for name, value in kept.tensors.items()}
+    wanted = {name: value for name, value in state.items() if value.numel()}
+    other = [
+        name
+        for name in sorted(wanted.keys() | given.keys())
+        if name not in wanted
+        or name not in given
+        or tuple(wanted[name].shape) != given[name].shape
+    ]
+    if other:
+        raise CollectionError(
+            f"{doing}: {', '.join(other)} not of the sizes that this environment needs"
+        )
+    policy.network.load_state_dict(
+        {
+            name: torch.from_numpy(np.array(given[name])) if name in given else value
+            for name, value in state.items()
+        }
+    )
+
+
+def _limits(box: Box) -> tuple[Any, ...]:
+    return box.size, box.low, box.high, box.choices
 
 
 def _floats(values: list[float]) -> Any:
