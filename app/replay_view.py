@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isoscope.core.replay.engine import EngineMaker
     from isoscope.widgets.replay.panel import ReplayPanel
     from isoscope.widgets.replay.request import Request
-    from isoscope.widgets.session import Document, Session
+    from isoscope.widgets.session import Document, MessageLevel, Session
 
     Progress = Callable[[int, int], None]
 
@@ -131,7 +131,7 @@ class Replaying:
             panel.show_ended(document, request, found)
             stopped = found.report.stopped
             if stopped is not None:
-                kind = "note" if stopped == CANCELLED else "error"
+                kind: MessageLevel = "note" if stopped == CANCELLED else "error"
                 steps = counted(found.report.compared_steps, "native step")
                 text = f"{request.name} ended early: {stopped}"
                 self.session.say(kind, f"{text}; {steps} compared until then")
