@@ -110,7 +110,7 @@ class SourcesPanel(Panel):
         self.observe(document.hidden_envs_changed, self._hidden_changed)
         self.observe(document.analysed, self._fill_all)
         self.observe(document.told_changed, self._told)
-        self.observe(document.live_changed, self._fill_all)
+        self.observe(document.live_changed, self._told)
         self._fill(document, item)
         self.tree.expand(item.index())
         self._show_cancel(document)
@@ -123,7 +123,7 @@ class SourcesPanel(Panel):
         self.unobserve(document.hidden_envs_changed, self._hidden_changed)
         self.unobserve(document.analysed, self._fill_all)
         self.unobserve(document.told_changed, self._told)
-        self.unobserve(document.live_changed, self._fill_all)
+        self.unobserve(document.live_changed, self._told)
         item = self.model.item_of(document)
         if item is not None:
             self.model.removeRow(item.row())
@@ -146,6 +146,7 @@ class SourcesPanel(Panel):
         self._filling = True
         self.model.fill(item, rows)
         self._filling = False
+        self.tree.use_whole_width(item)
         for section in below(item):
             row: Row = section.data(ROW)
             opened = not folded.get(row.text, not row.opened)
@@ -171,7 +172,7 @@ class SourcesPanel(Panel):
             self._growth.start(GROWTH_MS)
 
     def _told(self) -> None:
-        """Environments may have ended: their places are painted anew, soon."""
+        """Environments may have ended, the run may stand otherwise: shown soon."""
         if not self._growth.isActive():
             self._growth.start(GROWTH_MS)
 

@@ -148,7 +148,7 @@ def env_text(document: Document, env: int, cursor: int, *, short: bool = False) 
     after = analysis.next_row(env, row)
     if after >= 0 and row < cursor:
         if analysis.attribution.place(after).episode != place.episode:
-            return f"ep {place.episode} ended"
+            return f"{'' if short else 'ep '}{place.episode} ended"
     if place.control_step == 0:
         return f"ep {place.episode} · reset"
     if place.control_step > 0:

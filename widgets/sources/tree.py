@@ -282,14 +282,19 @@ class RowPainter(QStyledItemDelegate):
     def _fitted(
         self, env: int, document: Document, badge: str, says: str, room: int
     ) -> tuple[str, str]:
-        """The longest badge and place of an environment that fit into so many px."""
+        """The longest badge and place of an environment that fit into so many px.
+
+        Where none does, the place is cut: a part of it says more than nothing.
+        """
         at = self.cursor if document is self.active else document.cursor
         short = env_text(document, env, at, short=True)
         small = QFontMetrics(self._small)
         for sign, place in ((badge, says), (badge, short), (badge[:1], short)):
             if small.horizontalAdvance(sign + place) + 6 * bool(sign) <= room:
                 return sign, place
-        return badge[:1], ""
+        sign = badge[:1]
+        left = room - small.horizontalAdvance(sign) - 6 * bool(sign)
+        return sign, small.elidedText(short, Qt.TextElideMode.ElideRight, max(left, 0))
 
     def _chip(self, painter: QPainter, box: QRect, left: int, colour: str) -> int:
         """The colour of an environment; returns where the text begins."""
@@ -396,6 +401,12 @@ class SourcesTree(QTreeView):
         row: Any = _first(index).data(ROW)
         document: Any = _first(index).data(DOCUMENT)
         return None if row is None or document is None else (row, document)
+
+    def use_whole_width(self, item: QStandardItem) -> None:
+        """Give the rows below a document's the place of its button, too."""
+        for at, child in enumerate(below(item)):
+            self.setFirstColumnSpanned(at, item.index(), True)
+            self.use_whole_width(child)
 
     def catch_up(self) -> None:
         """Paint the rows in sight that say something else by now."""
