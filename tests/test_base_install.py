@@ -36,6 +36,7 @@ NEEDS_DATA = (
     "dataset/exporters/lerobot_parquet.py",
     "dataset/exporters/lerobot_writer.py",
     "dataset/readers/arrow.py",
+    "dataset/readers/arrow_ipc.py",
     "dataset/readers/lerobot_meta.py",
     "dataset/readers/lerobot_stats.py",
     "dataset/readers/minari_arrow.py",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoscope.core.dataset.readers.episodic import EpisodicFile, role_by_name
-from isoscope.core.dataset.readers.places import has, read_json
+from isoscope.core.dataset.readers.places import has, inside, read_json
 from isoscope.core.dataset.readers.source import DatasetSource
 from isoscope.core.errors import ReadError
 
@@ -53,7 +53,7 @@ def open_episodes(path: Path) -> ManiSkillFile:
             raise ReadError(
                 "opening", path, "there is no .h5 with a .json of the same name in it"
             )
-        file = found
+        file = inside(path, found.name)
     return ManiSkillFile(path, file)
 
 

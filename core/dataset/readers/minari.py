@@ -53,6 +53,8 @@ def data_folder(path: Path) -> Path:
 def open_episodes(path: Path) -> Dataset:
     """Open a dataset; raises ReadError."""
     data = data_folder(path)
+    if data != path:
+        inside(path, f"{data.name}/{METADATA}")  # else a link could lead anywhere
     metadata = read_json(data, METADATA)
     kind = metadata.get("data_format", "hdf5")
     if kind == "hdf5":

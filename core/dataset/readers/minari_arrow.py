@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from isoscope.core.dataset.model import Episode, Feature
 from isoscope.core.dataset.readers.arrow import ERRORS, to_numpy, value_type
+from isoscope.core.dataset.readers.arrow_ipc import read_table
 from isoscope.core.dataset.readers.base import Dataset
 from isoscope.core.dataset.readers.episodic import role_by_name
 from isoscope.core.dataset.readers.places import inside, read_json
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 PART = "part-0.arrow"
 STEPS = ("actions", "rewards", "terminations", "truncations")
-KEPT = 8  # episodes in memory
+KEPT, KEPT_BYTES = 8, 1 << 26  # episodes in memory
 MAX_BYTES = 1 << 31
 
 
@@ -79,19 +81,17 @@ class MinariArrow(Dataset):
             return found
         path = inside(self._data, f"{self._numbers[index]}/{PART}")
         try:
-            with pa.memory_map(str(path)) as source:
-                reader = pa.ipc.open_file(source)
-                table = reader.read_all()
-                if table.nbytes > MAX_BYTES:
-                    raise ValueError("an episode of more than 2 GiB")
-                table.validate(full=True)
-        except ERRORS as error:
+            table = read_table(path, MAX_BYTES)
+        except (*ERRORS, struct.error) as error:
             raise ReadError(
                 "reading", path, f"Arrow that is cut or damaged ({one_line(error)})"
             ) from None
-        while len(self._kept) >= KEPT:
-            self._kept.pop(next(iter(self._kept)))
         self._kept[index] = table
+        while len(self._kept) > 1 and (
+            len(self._kept) > KEPT
+            or sum(one.nbytes for one in self._kept.values()) > KEPT_BYTES
+        ):
+            self._kept.pop(next(iter(self._kept)))
         return table
 
     def describe(self, index: int) -> Episode:
