@@ -28,6 +28,8 @@ pytestmark = pytest.mark.referee
 
 CLIENTS = Path(__file__).with_name("clients")
 LEROBOT = "ISOSCOPE_LEROBOT_PYTHON"
+ISAAC_LAB = "ISOSCOPE_ISAACLAB_PYTHON"
+MANISKILL = "ISOSCOPE_MANISKILL_PYTHON"
 SPLITS = Splits({"train": 0.6, "valid": 0.4}, seed=1)
 
 
@@ -178,3 +180,94 @@ def test_robomimic_reads_every_bit(key: str | None, tmp_path: Path) -> None:
     last = np.cumsum([lengths[e] for e in places]) - 1
     assert found["dones"][last].astype(bool).reshape(-1).tolist() == ended
     assert found["dones"].sum() == sum(ended)
+
+
+def given(setting: str, package: str) -> Path:
+    """An interpreter beside a reader, with torch and h5py; else the test is skipped.
+
+    The package itself is enough, installed without what it asks for: its simulator is
+    never run. ManiSkill's needs tqdm and gymnasium too, Isaac Lab 3.0 CPython 3.12.
+    """
+    python = os.environ.get(setting)
+    if not python:
+        pytest.skip(f"{setting} names no interpreter beside {package}")
+    return Path(python)
+
+
+def test_isaac_lab_reads_every_bit(tmp_path: Path) -> None:
+    """Its handler is loaded alone: see `dump_isaaclab.py` for what is made up."""
+    python = given(ISAAC_LAB, "isaaclab")
+    features = [f for f in FEATURES if f.role != "image"]
+    source = made((30, 7, 1, 12), features, plain=True)
+    result = export(
+        source,
+        "robomimic",
+        tmp_path / "data.hdf5",
+        options=ExportOptions(env_name="Isaac-Cartpole-v0"),
+    )
+    found = dumped(
+        python,
+        "dump_isaaclab.py",
+        str(result.path),
+        env={"HOME": str(tmp_path)},
+    )
+    assert sorted(found["__names"].tolist()) == [f"demo_{k}" for k in range(4)]
+    assert str(found["__env"]) == "Isaac-Cartpole-v0"
+    assert not found["__legacy"]
+    for episode in source.episodes:
+        demo = f"demo_{episode.index}"
+        seed = -1 if episode.seed is None else episode.seed
+        assert found[f"{demo}/__seed"] == seed
+        equal(
+            source.read(episode.index, "action"), found[f"{demo}/__replayed"], "action"
+        )
+        for feature in source.features:
+            values = source.read(episode.index, feature.name)
+            name = result.fields[feature.name]
+            if name.startswith("obs/"):  # before each step
+                after = found[f"{demo}/next_{name}"]
+                equal(values[1:], after, f"next_{name}")
+                values = values[:-1]
+            elif name.startswith("states/"):  # after each step, and what it began in
+                rest = name.removeprefix("states/")
+                first = found[f"{demo}/initial_state/{rest}"]
+                equal(values[:1], first, f"initial_state/{rest}")
+                values = values[1:]
+            equal(values, found[f"{demo}/{name}"], name)
+
+
+def test_maniskill_reads_every_bit(tmp_path: Path) -> None:
+    """Its dataset is loaded alone: see `dump_maniskill.py` for what is made up."""
+    python = given(MANISKILL, "mani_skill")
+    features = [f for f in FEATURES if f.role != "image"]
+    source = made((30, 7, 1, 12), features, plain=True)
+    result = export(
+        source,
+        "maniskill",
+        tmp_path / "data",
+        options=ExportOptions(env_name="PickCube-v1"),
+    )
+    found = dumped(
+        python,
+        "dump_maniskill.py",
+        str(result.path / "trajectory.h5"),
+        env={"HOME": str(tmp_path)},
+    )
+    assert str(found["__env"]) == "PickCube-v1"
+    seeds = [-1 if e.seed is None else e.seed for e in source.episodes]
+    assert found["__seeds"].tolist() == seeds
+    for feature in source.features:
+        name = result.fields[feature.name]
+        if name.split("/")[0] not in found and name not in found:
+            continue  # states, infos and terms are nothing that this client gives
+        rows = [source.read(e.index, feature.name) for e in source.episodes]
+        if feature.per == "boundary":
+            rows = [values[:-1] for values in rows]  # as it says of itself
+        equal(np.concatenate(rows), found[name], name)
+    equal(
+        np.concatenate([source.read(e.index, "action") for e in source.episodes]),
+        found["__items"],
+        "items",
+    )
+    have = {key.split("/")[0] for key in found if not key.startswith("__")}
+    assert have == {"obs", "actions", "terminated", "truncated", "rewards"}
