@@ -88,6 +88,9 @@ def odd_starts(joined: Joined, window: LabelledContext) -> Iterator[Start]:
             table.digest.tolist(), table.env.tolist(), table.row.tolist(), strict=True
         )
     }
+    captured = set(
+        zip(table.digest.tolist(), table.env.tolist(), table.row.tolist(), strict=True)
+    )
     scene = joined["scene"]
     for i in at.tolist():
         low, high = (
@@ -97,6 +100,11 @@ def odd_starts(joined: Joined, window: LabelledContext) -> Iterator[Start]:
         left = order[low:high]
         left = left[(left < i) & (scene[left] == scene[i])]
         mine = int(own[i])
+        if (
+            joined.reset[mine]
+            and (int(before[i]), int(env[i]), int(joined.row[mine])) in captured
+        ):
+            continue  # set in its reset and captured, also where another began alike
         if len(left):
             # The scene's last step if it is among them, else one's own, else the last.
             source = int(left[-1])
@@ -116,8 +124,6 @@ def odd_starts(joined: Joined, window: LabelledContext) -> Iterator[Start]:
             whose, taken = snapshots[key]
             how = How.BACK if whose in (-1, int(env[i])) else How.COPY
             if whose == env[i] and taken == joined.row[mine]:
-                if joined.reset[mine]:
-                    continue  # which is part of the reset
                 how = How.SET
             yield Start(i, how, -1, whose, mine)
         else:

@@ -13,6 +13,7 @@ import numpy as np
 
 from isoscope.core.errors import UsageError
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.forms import to_json
 from isoscope.core.recording.labelled.intake_recorder import transition_rows
 from isoscope.core.tap.adapters import run as runs
 from isoscope.core.tap.adapters.control_steps import AFTER, BEFORE, CLIPPED, RAW
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from isoscope.core.tap.session import TapSession
 
 VISIBLE = 8
+# As the infos of single environments name them.
+REASONS = ("terminated_reason", "truncated_reason")
+MOST_REASONS = 64  # ends of one step of which it is told
 # Of more worlds than these no snapshot is taken at every single reset.
 MOST_AT_RESETS = 256
 
@@ -147,8 +151,11 @@ class ResidentTap:
         }
         named = {("reward_term", n): host(term) for n, term in step.terms.items()}
         named["info", "valid"] = host(step.valid)
-        for name, mask in {**step.terminations, **step.truncations}.items():
-            named["info", f"reason/{name}"] = host(mask)
+        masks = {key: host(m) for key, m in step.terminations.items()}
+        cut = {key: host(m) for key, m in step.truncations.items()}
+        for name, mask in {**masks, **cut}.items():
+            named["info", f"reason/{name}"] = mask
+        self._reasons(rows, which, masks, cut)
         self._write(rows, which, groups, named)
         self._spans_end()
         self._rounds += 1
@@ -158,6 +165,25 @@ class ResidentTap:
         elif asked != self._asked and self._watch is not None:
             self._watch.snapshot("asked", -1, None, -1, -1)
         self._asked = asked
+
+    def _reasons(
+        self,
+        rows: Array,
+        which: Array,
+        ends: dict[str, Array],
+        cuts: dict[str, Array],
+    ) -> None:
+        """Say in words why episodes ended, as one environment's infos do."""
+        done = np.flatnonzero((rows["terminated"] == 1) | (rows["truncated"] == 1))
+        for at in done[:MOST_REASONS].tolist():
+            lane = int(which[at])
+            why = {
+                key: ", ".join(name for name, mask in masks.items() if mask[lane])
+                for key, masks in zip(REASONS, (ends, cuts), strict=True)
+            }
+            told = {key: text for key, text in why.items() if text}
+            if told:
+                rows["reasons"][at] = self.recorder.intake.blob(to_json(told))
 
     def _was_reset(self, lanes: LaneGroup, worlds: Any) -> None:
         if lanes is not self._lanes or not self.session.on:

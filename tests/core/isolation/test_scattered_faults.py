@@ -34,3 +34,18 @@ def test_a_fault_is_found_where_it_happened_and_nothing_else(
 ) -> None:
     monkeypatch.setattr(environments, "make_scene", make_rail_scene)
     expect_it_and_only_it(somewhere(tmp_path, name, number, QUICK))
+
+
+# Places where something else was told, or nothing.
+ONCE_OTHERWISE = [
+    ("identical-start", 3),  # which is no restore of another's snapshot
+    ("end-flags-swapped", 3),  # of a batch, which tells no infos but reasons
+]
+
+
+@pytest.mark.parametrize(("name", "number"), ONCE_OTHERWISE)
+def test_where_it_was_once_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+) -> None:
+    monkeypatch.setattr(environments, "make_scene", make_rail_scene)
+    expect_it_and_only_it(somewhere(tmp_path, name, number, QUICK))
