@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from isoscope.core.recording.labelled.run_info import RunInfo, run_info
-from isoscope.core.recording.schema import meaning
 from isoscope.core.recording.supports import Answer, Supports, supports
+from isoscope.core.series import unit_told
 
 if TYPE_CHECKING:
     from isoscope.core.recording.model import Actor, Recording
@@ -177,7 +177,7 @@ def _actor(actor: Actor) -> ActorInfo:
             list(track.shape),
             track.present_count(),
             track.ragged,
-            meaning(name).unit,
+            unit_told(name, track),
         )
         for name, track in actor.fields.tracks.items()
     ]

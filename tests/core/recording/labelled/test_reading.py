@@ -293,6 +293,27 @@ def test_transitions_and_what_it_says_of_itself(tmp_path: Path) -> None:
     assert said.supports.transitions.answer == "yes"
 
 
+def test_info_says_the_units_that_were_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "run.isoscope.h5"
+    recorder = Recorder(path, r.Identity(engine="none"))
+    actor = recorder.actor(r.ActorInfo(name="cart", type="Rigid", handle=1))
+    force = r.Field(
+        name="force", shape=(2,), unit="N or N·m", group="control", actor=actor
+    )
+    plain = r.Field(name="omega", shape=(3,), actor=actor)
+    frame = recorder.frame([force, plain], "f8")
+    frame.put(0, (1.0, 2.0))
+    frame.put(1, (0.0, 0.0, 0.0))
+    recorder.native(r.NativeStep(env=0, episode=1, control_step=1, h_s=0.01), frame)
+    recorder.close()
+    source = LabelledSource(path)
+    source.index()
+    (told,) = info(source.recording).actors
+    units = {field.name: field.unit for field in told.fields}
+    assert units == {"control/force": "N or N·m", "omega": "rad/s"}
+    source.close()
+
+
 def test_a_writer_is_not_searched_for_at_each_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
