@@ -14,6 +14,10 @@ HOW_TO = (
     'env = tap.attach(env, record="run.isoscope.h5") in the program that steps it, '
     "or isoscope record --env ID --out run.isoscope.h5."
 )
+BY_MODEL = (
+    "A model of yours can stand in for what stepped it, in the built-in simulator; how "
+    "far off it is, field by field, tells the command line:"
+)
 
 
 def why_not(document: Document | None) -> str:
@@ -29,7 +33,8 @@ def why_not(document: Document | None) -> str:
     if document.recording.labelled is None:
         return (
             f"{document.name} is a bare recording: it holds neither snapshots to begin "
-            f"from nor the control inputs to go on with.\n\n{HOW_TO}"
+            f"from nor the control inputs to go on with.\n\n{HOW_TO}\n\n{BY_MODEL}\n"
+            f"isoscope replay {document.name} --model MODEL"
         )
     if not document.recording.labelled.count("snapshots"):
         return (

@@ -34,7 +34,22 @@ ENGINES: dict[EngineName, str] = {
     "": "engine it was recorded with",
     "builtin": "built-in simulator",
     "superdex": "SuperDex, in a process of its own",
+    "model": "a model of yours, standing in",
 }
+# By the kind of engine: what the line below says of itself, and asks for.
+MADE_BY = (
+    "made by",
+    "FILE:FACTORY of your scene",
+    "The Python file and the function in it that makes the recorded scene; its "
+    "reference and its source's hash are compared with the recorded ones.",
+)
+MODEL = (
+    "model",
+    "MODEL.json, MJCF, or one that ships: cartpole",
+    "A model that the built-in simulator predicts each native step by, from the "
+    "recorded state before it, and each episode freely.",
+)
+BY_COMMAND = "how far off it is tells the command line: Copy command"
 
 
 class ReplayForm(QWidget):
@@ -86,11 +101,6 @@ class ReplayForm(QWidget):
         for engine, name in ENGINES.items():
             self.engine.addItem(name, engine)
         self.module = QLineEdit()
-        self.module.setPlaceholderText("FILE:FACTORY of your scene")
-        self.module.setToolTip(
-            "The Python file and the function in it that makes the recorded scene; its "
-            "reference and its source's hash are compared with the recorded ones."
-        )
         self.steps = CountLine("all")
         self.steps.setToolTip("Control steps of each environment")
         for combo in (self.env, self.start, self.engine):
@@ -128,7 +138,7 @@ class ReplayForm(QWidget):
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(4)
         self._engine_label = QLabel("by the")
-        self._module_label = QLabel("made by")
+        self._module_label = QLabel(MADE_BY[0])
         named = (
             (QLabel("compare"), self.env, 0, 0),
             (QLabel("from"), self.start, 0, 2),
@@ -204,9 +214,15 @@ class ReplayForm(QWidget):
         self.module.setText(module)
 
     @property
+    def _by_model(self) -> bool:
+        return bool(self.engine.currentData() == "model")
+
+    @property
     def _needs_module(self) -> bool:
         engine = self.engine.currentData()
-        return bool(engine == "superdex" or (not engine and self._recorded_by_other))
+        return self._by_model or bool(
+            engine == "superdex" or (not engine and self._recorded_by_other)
+        )
 
     def show_recorded(self, engine: str) -> None:
         """Say what it was recorded with; only ours needs no scene of the user's."""
@@ -247,6 +263,11 @@ class ReplayForm(QWidget):
     def _show_module(self) -> None:
         for part in (self._module_label, self.module):
             part.setVisible(self._needs_module)
+        label, example, about = MODEL if self._by_model else MADE_BY
+        self._module_label.setText(label)
+        self.module.setPlaceholderText(example)
+        self.module.setToolTip(about)
+        self.module.setAccessibleName(label)
 
     # -- how far it is -----------------------------------------------------------------
 
@@ -265,13 +286,15 @@ class ReplayForm(QWidget):
         self.run.setVisible(not running and not self.branching)
         self.cancel.setVisible(running)
         self.cancel.setEnabled(not state.cancelling)
+        self.run.setEnabled(not self._by_model)
         self.run.setText("Run" if state.shown is None or stale else "Run again")
         self.bar.setVisible(running)
         if running:
             self.show_progress(state)
         else:
-            told = stale and not self.branching
-            self.doing.setText("what is shown is of another request" if told else "")
+            said = "what is shown is of another request" if stale else ""
+            said = BY_COMMAND if self._by_model else said
+            self.doing.setText("" if self.branching else said)
 
     def show_progress(self, state: ReplayState) -> None:
         """Show how far it is."""

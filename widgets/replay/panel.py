@@ -21,7 +21,7 @@ from isoscope.widgets.curate.empty import EmptyPage
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.replay.empty import why_not
-from isoscope.widgets.replay.form import ReplayForm
+from isoscope.widgets.replay.form import BY_COMMAND, ReplayForm
 from isoscope.widgets.replay.request import command
 from isoscope.widgets.replay.result import ResultView
 from isoscope.widgets.replay.state import ReplayState
@@ -259,6 +259,8 @@ class ReplayPanel(Panel):
         why = why_not(document)
         if why:
             self.session.say("warning", why.partition("\n")[0], why)
+        elif self._request().engine == "model":
+            self.session.say("note", f"By a model, {BY_COMMAND}.")
         elif not state.running:
             self.run_asked.emit(document, self._request())
 

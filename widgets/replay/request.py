@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Way: TypeAlias = Literal["actions", "alone", "pinned", "twice"]
-EngineName: TypeAlias = Literal["", "builtin", "superdex"]  # "" is the recorded one
+# "" is the recorded one; "model" stands in, by the command line only.
+EngineName: TypeAlias = Literal["", "builtin", "superdex", "model"]
 
 # By the key: what it is called, what is done, and what it shows.
 WAYS: dict[Way, tuple[str, str]] = {
@@ -57,7 +58,8 @@ class Request:
     engine
         What steps it; empty for the one that it was recorded with.
     module
-        ``FILE:FACTORY`` of the user's own scene, for engines that need it.
+        ``FILE:FACTORY`` of the user's own scene, for engines that need it; the model,
+        where one stands in.
     """
 
     way: Way = "actions"
@@ -82,17 +84,20 @@ class Request:
 def command(request: Request, path: Path) -> str:
     """The command line that does the same."""
     parts = ["isoscope", "replay", str(path)]
-    if request.way != "actions":
+    by_model = request.engine == "model"
+    # A model predicts each step from the recorded state; there is nobody to be alone.
+    if request.way != "actions" and (not by_model or request.way == "pinned"):
         parts.append(f"--{request.way}")
     if request.start is not None:
         parts += ["--from", f"native:{request.start}"]
     for option, value in (("--env", request.env), ("--steps", request.steps)):
         if value is not None:
             parts += [option, str(value)]
-    if request.engine:
-        parts += ["--engine", request.engine]
-    if request.module:
-        parts += ["--module", request.module]
+    if by_model:
+        parts += ["--model", request.module or "MODEL"]
+    else:
+        parts += ["--engine", request.engine] if request.engine else []
+        parts += ["--module", request.module] if request.module else []
     for name, allowed in request.tolerances.items():
         parts += ["--tolerance", f"{name}={allowed:g}"]
     return shlex.join(parts)

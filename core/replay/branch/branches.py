@@ -169,6 +169,7 @@ class Branches:
         """
         name = name.strip()
         check_name(name)
+        _found(self._read(), which, self.file)  # before there is any lock
         with self._alone():
             now = self._read()
             old = _found(now, which, self.file)
@@ -186,6 +187,7 @@ class Branches:
         UsageError, WriteError
             As `rename`.
         """
+        _found(self._read(), which, self.file)  # before there is any lock
         with self._alone():
             now = self._read()
             old = _found(now, which, self.file)
@@ -201,6 +203,7 @@ class Branches:
         UsageError, WriteError
             If there is none, or the others can't be kept; nothing has changed then.
         """
+        _found(self._read(), which, self.file)  # before there is any lock
         with self._alone():
             now = self._read()
             old = _found(now, which, self.file)

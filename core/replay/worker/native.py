@@ -17,7 +17,7 @@ from isoscope.core.replay.worker.placing import place
 from isoscope.core.replay.worker.settings import Settings
 from isoscope.core.tap.adapters.superdex.actors import Actors
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
-from isoscope.core.tap.adapters.superdex.native_rows import state_digest
+from isoscope.core.tap.raw_natives import state_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

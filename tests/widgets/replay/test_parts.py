@@ -139,6 +139,14 @@ def test_it_is_drawn_with_its_band_mark_and_cursor(plot: DifferencePlot) -> None
             "isoscope replay r.isoscope.h5 --twice --engine superdex "
             "--module 'a b.py:make'",
         ),
+        (
+            Request("alone", engine="model", module="cart pole.json"),
+            "isoscope replay r.isoscope.h5 --model 'cart pole.json'",
+        ),
+        (
+            Request("pinned", steps=3, engine="model"),
+            "isoscope replay r.isoscope.h5 --pinned --steps 3 --model MODEL",
+        ),
     ],
 )
 def test_the_command_says_the_same(request_: Request, words: str) -> None:
@@ -162,6 +170,24 @@ def test_a_scene_s_module_is_asked_where_it_is_needed(qtbot) -> None:
     assert form.request(3).start is None
     form.start.setCurrentIndex(1)
     assert form.request(3).start == 3
+
+
+def test_a_model_that_stands_in_is_for_the_command_line(qtbot) -> None:
+    form = ReplayForm()
+    qtbot.addWidget(form)
+    form.show()
+    form.set_engine("model", "cartpole")
+    form.show_state(ReplayState(), stale=False)
+    assert form.module.isVisible()
+    assert "cartpole" in form.module.placeholderText()
+    assert not form.run.isEnabled()
+    assert "Copy command" in form.doing.text()
+    assert form.request(0).module == "cartpole"
+    form.set_engine("superdex", "scene.py:make")
+    form.show_state(ReplayState(), stale=False)
+    assert form.run.isEnabled()
+    assert "FILE:FACTORY" in form.module.placeholderText()
+    assert form.doing.text() == ""
 
 
 def test_enter_goes_where_the_sentence_leads(qtbot) -> None:
