@@ -15,6 +15,7 @@ from isoscope.app.links import format_link
 from isoscope.app.window import replays
 from isoscope.app.window.view_link import link_of
 from isoscope.core.errors import IsoscopeError
+from isoscope.widgets.keys import ACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
 
 FAR = 10
 FILTER = "Recordings (*.h5 *.hdf5 *.json);;All files (*)"
+# Actions that need something to act on.
+NEED_DOCUMENT = (
+    "link.copy",
+    "file.cancel",
+    "file.reload",
+    "file.close",
+    "bookmark.add",
+    "file.export",
+    *(
+        row.id
+        for row in ACTIONS
+        if row.id.startswith(("run.", "step.", "loop.", "replay."))
+    ),
+)
 
 
 class Commands:

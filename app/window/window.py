@@ -18,10 +18,9 @@ from isoscope.app.links import is_link, parse_link
 from isoscope.app.panels import PANELS, make_panel
 from isoscope.app.screenshot import save_png
 from isoscope.app.theming import Theming
-from isoscope.app.window import sentences
 from isoscope.app.window.arrangement import Arrangement
 from isoscope.app.window.attach import Attach
-from isoscope.app.window.commands import Commands
+from isoscope.app.window.commands import NEED_DOCUMENT, Commands
 from isoscope.app.window.demo import Demo
 from isoscope.app.window.dropping import dropped_files
 from isoscope.app.window.finder import Finder
@@ -29,11 +28,12 @@ from isoscope.app.window.frame import Frame
 from isoscope.app.window.layouts import home_of
 from isoscope.app.window.menus import build_menus, fill_layouts, fill_when_opened
 from isoscope.app.window.missing import MissingPanel
+from isoscope.app.window.sentence_bar import pressed, sentence_now
 from isoscope.app.window.view_link import show_link
-from isoscope.app.window.wiring import show_problems, wire_panels
+from isoscope.app.window.wiring import told_of, wire_panels
 from isoscope.core.errors import IsoscopeError, one_line
 from isoscope.widgets.diagnose.card import DiagnoseCard
-from isoscope.widgets.keys import ACTIONS, BY_ID
+from isoscope.widgets.keys import BY_ID
 from isoscope.widgets.keys_page import key_text
 from isoscope.widgets.theme import tokens
 
@@ -58,20 +58,6 @@ if TYPE_CHECKING:
     from isoscope.widgets.session import Bookmark, Document
 
 SMALLEST = (900, 560)
-# Actions that need something to act on.
-NEED_DOCUMENT = (
-    "link.copy",
-    "file.cancel",
-    "file.reload",
-    "file.close",
-    "bookmark.add",
-    "file.export",
-    *(
-        row.id
-        for row in ACTIONS
-        if row.id.startswith(("run.", "step.", "loop.", "replay."))
-    ),
-)
 
 
 class Window(QMainWindow):
@@ -149,7 +135,7 @@ class Window(QMainWindow):
         session.interpolate_changed.connect(self._on_interpolate)
         session.set_interpolate(self.settings.values.interpolate)
         self.workspace.opening_changed.connect(self._show_sentence)
-        frame.sentence_bar.pressed.connect(self._on_sentence_button)
+        frame.sentence_bar.pressed.connect(lambda key: pressed(self, key))
         frame.header.start_asked.connect(self.toggle_start)
         frame.header.palette_asked.connect(self.finder.ask_everything)
         self.docks.reset_asked.connect(self.arrangement.reset)
@@ -254,23 +240,18 @@ class Window(QMainWindow):
 
     def show_finding(self, at: int) -> None:
         """Look at a finding of the active document, with the panels that show it."""
-        self._in_view("findings")
+        self.bring_into_view("findings")
         self.session.show_finding(at)
 
     def show_export(self) -> None:
         """Have the Export panel in view."""
-        self._in_view("export")
+        self.bring_into_view("export")
 
     def show_replay(self) -> None:
         """Have the Replay panel in view."""
-        self._in_view("replay")
+        self.bring_into_view("replay")
 
-    def _first_finding(self) -> int:
-        document = self.session.active
-        chosen = None if document is None else document.finding
-        return 0 if chosen is None else chosen
-
-    def _in_view(self, key: str) -> None:
+    def bring_into_view(self, key: str) -> None:
         """Have a panel in view, by the layout that it belongs to if it is hidden."""
         dock = self.docks.docks.get(key)
         if dock is None:
@@ -301,33 +282,18 @@ class Window(QMainWindow):
         save_png(self, path)
 
     def _show_sentence(self) -> None:
-        document, opening = self.session.active, list(self.workspace.opening)
-        joining = list(self.workspace.attaching.joining)
-        if document is not None:
-            several = len(self.session.documents) > 1
-            sentence = sentences.sentence_of(document, several)
-        else:
-            sentence = sentences.NOTHING
-            if opening or joining:
-                sentence = sentences.opening(opening, joining)
-        self.frame.sentence_bar.show_sentence(sentence)
+        self.frame.sentence_bar.show_sentence(sentence_now(self.workspace))
 
     # -- what changes ------------------------------------------------------------------
 
     def _on_added(self, document: Document) -> None:
-        document.phase_changed.connect(self._on_document)
-        document.progress_changed.connect(self._on_document)
-        document.analysing_changed.connect(self._on_document)
-        document.analysed.connect(self._on_document)
-        document.live_changed.connect(self._on_document)
+        for signal in told_of(document):
+            signal.connect(self._on_document)
         self._on_document()
 
     def _on_removed(self, document: Document) -> None:
-        document.phase_changed.disconnect(self._on_document)
-        document.progress_changed.disconnect(self._on_document)
-        document.analysing_changed.disconnect(self._on_document)
-        document.analysed.disconnect(self._on_document)
-        document.live_changed.disconnect(self._on_document)
+        for signal in told_of(document):
+            signal.disconnect(self._on_document)
         self._on_document()
 
     def _on_document(self, *_: object) -> None:
@@ -369,20 +335,6 @@ class Window(QMainWindow):
 
     def _on_theme(self, name: str) -> None:
         self.frame.apply_theme(tokens(name))
-
-    def _on_sentence_button(self, key: str) -> None:
-        if key == sentences.CANCEL:
-            self.actions_by_id["file.cancel"].trigger()
-        elif key == sentences.RELOAD:
-            self.actions_by_id["file.reload"].trigger()
-        elif key == sentences.PROBLEMS:
-            show_problems(self)
-        elif key == sentences.SHOW:
-            self.show_finding(self._first_finding())
-        elif key == sentences.FINDINGS:
-            self._in_view("findings")
-        elif key == sentences.ANALYSE and self.session.active is not None:
-            self.workspace.analysing.start(self.session.active)
 
     def _replace_bookmark(self, old: Bookmark, new: Bookmark | None = None) -> None:
         document = self.session.active
@@ -435,8 +387,5 @@ class Window(QMainWindow):
         ):
             signal.disconnect(slot, missing_ok=True)
         for document in session.documents:
-            document.phase_changed.disconnect(self._on_document, missing_ok=True)
-            document.progress_changed.disconnect(self._on_document, missing_ok=True)
-            document.analysing_changed.disconnect(self._on_document, missing_ok=True)
-            document.analysed.disconnect(self._on_document, missing_ok=True)
-            document.live_changed.disconnect(self._on_document, missing_ok=True)
+            for told in told_of(document):
+                told.disconnect(self._on_document, missing_ok=True)

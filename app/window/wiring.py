@@ -16,6 +16,8 @@ from isoscope.widgets.sources.panel import SourcesPanel
 from isoscope.widgets.timeline.panel import TimelinePanel
 
 if TYPE_CHECKING:
+    from psygnal import SignalInstance
+
     from isoscope.app.window.window import Window
     from isoscope.widgets.session import Document
 
@@ -128,6 +130,17 @@ def ask_transitions(window: Window, document: Document) -> None:
     )
     dialog.finished.connect(dialog.deleteLater)
     dialog.show()
+
+
+def told_of(document: Document) -> tuple[SignalInstance, ...]:
+    """The signals of a document that what the window says of it goes by."""
+    return (
+        document.phase_changed,
+        document.progress_changed,
+        document.analysing_changed,
+        document.analysed,
+        document.live_changed,
+    )
 
 
 def show_problems(window: Window) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from isoscope.core.between import Between, goes_on_to
 from isoscope.core.errors import one_line
 from isoscope.widgets.isolate.view import Isolated, isolated
+from isoscope.widgets.scene.between import between_of
 from isoscope.widgets.scene.caption import caption_of, interpolated
 from isoscope.widgets.scene.director import Director
 from isoscope.widgets.scene.draw import support
@@ -20,6 +20,7 @@ from isoscope.widgets.scene.pair import pair_caption
 from isoscope.widgets.scene.pointing import ScenePointing
 from isoscope.widgets.scene.state import Intent
 from isoscope.widgets.scene.toolbar import SceneToolbar
+from isoscope.widgets.scene.tools import show_tools
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.soon import Soon
 
@@ -224,7 +225,7 @@ class ScenePanel(ScenePointing):
             self._refresh_pair(view, document, shown, new)
             return
         intent = self._intent(shown.row)
-        between = self._between(document, shown)
+        between = between_of(self.session, document, shown.row)
         if self.model.overlay is not None and self.model.overlay.row is not None:
             between = None
         picture = model.picture(shown.row, intent, self.tokens, shown.whose, between)
@@ -280,7 +281,7 @@ class ScenePanel(ScenePointing):
         if found is None:
             return
         aspect, without = view.aspect, self._intent(shown.row).hidden
-        between = self._between(document, shown)
+        between = between_of(self.session, document, shown.row)
         picture, cells = self.pair.follow(
             found, model, shown, without, self.tokens, between
         )
@@ -295,19 +296,6 @@ class ScenePanel(ScenePointing):
         if self._director is not None:
             self._director.follow(document.selection.actor)
         self.set_subtitle("side by side")
-
-    def _between(self, document: Document | None, shown: Isolated) -> Between | None:
-        """Where between two recorded states the cursor is; None for on one of them."""
-        analysis = None if document is None else document.analysis
-        if analysis is None or not self.session.interpolate:
-            return None
-        after = goes_on_to(analysis, shown.row)
-        if after is None:
-            return None
-        clock = self.session.clock
-        begin, end = clock.begins_s(shown.row), clock.begins_s(after)
-        part = (clock.played_s - begin) / (end - begin) if end > begin else 0.0
-        return Between(shown.row, after, part) if 0 < part < 1 else None
 
     def _on_tick(self) -> None:
         if self.session.interpolate:
@@ -378,31 +366,7 @@ class ScenePanel(ScenePointing):
         )
 
     def _show_tools(self) -> None:
-        tools, model = self.toolbar, self.model
-        tracking = self._director is not None and self._director.tracking
-        tools.set_checked("track", tracking)
-        tools.set_checked("contacts", self.contacts_shown)
-        tools.set_checked("trails", self.trails_shown)
-        tools.set_checked("wireframe", self.wireframe)
-        tools.set_checked("grid", self.grid.on)
-        tools.set_checked("beside", self.beside)
-        tools.set_checked("interpolate", self.session.interpolate)
-        several = self.grid.on or self.beside
-        tools.set_shown("overlay", bool(model.overlays) and not several)
-        document = self._document
-        again = document is not None and document.replayed is not None
-        tools.set_shown("beside", again and not self.grid.on)
-        for key in ("contacts", "trails"):
-            tools.button(key).setEnabled(not several)
-        if several:
-            where = "in the grid" if self.grid.on else "side by side"
-            for key in ("contacts", "trails"):
-                tools.set_note(key, f"Not {where}.")
-            return
-        tools.set_note("trails", "")
-        recorded = model.state.contacts.recorded or not self.contacts_shown
-        note = "" if recorded else "No contacts were recorded up to here."
-        tools.set_note("contacts", note)
+        show_tools(self, self._director is not None and self._director.tracking)
 
     # -- tools and views --------------------------------------------------------------
 
