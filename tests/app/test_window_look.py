@@ -314,7 +314,7 @@ def test_submenus_are_filled_when_they_open(window):
     panels.aboutToShow.emit()
     names = [action.text() for action in panels.actions()]
     shown = ["Sources", "Scene", "Timeline", "Signals", "Clocks", "Costs"]
-    assert names == [*shown, "Findings", "Curate", "Export", "Inspector"]
+    assert names == [*shown, "Replay", "Findings", "Curate", "Export", "Inspector"]
     next(a for a in panels.actions() if a.text() == "Signals").trigger()
     assert window.docks.docks["signals"].isHidden()
 
