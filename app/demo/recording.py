@@ -151,7 +151,14 @@ class Beside:
         if not before:
             # the rows of the first resets come before those of the first round
             before = now - count - starts
-        return before + np.arange(count) if now - before == count + starts else None
+        if now - before != count + starts:
+            return None
+        found = before + np.arange(count)
+        if answer is not None and source.mode is AutoresetMode.NEXT_STEP:
+            # Those that were reset in place of a step come after those that stepped.
+            order = np.argsort(~answer.transition, kind="stable")
+            found[order] = before + np.arange(count)
+        return found
 
     def _was_handed(self, rollout: Rollout, store: list[StoredRows]) -> None:
         for rows in store:
