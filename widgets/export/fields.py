@@ -82,7 +82,10 @@ class FieldsTree(QTreeWidget):
         self._fill()
         row = max(self.sizeHintForRow(0), self.fontMetrics().height() + 4)
         shown = min(max(len(features), 1), ROWS_SHOWN)
-        self.setFixedHeight(self.header().sizeHint().height() + shown * row + 4)
+        frame = self.header().sizeHint().height() + 4
+        # Where there is room all of them are shown, without scrolling.
+        self.setMinimumHeight(frame + shown * row)
+        self.setMaximumHeight(frame + max(len(features), 1) * row)
         self.setToolTip(counted(len(features), "field"))
 
     def show_names(self, names: Mapping[str, str]) -> None:

@@ -155,7 +155,8 @@ class ExportForm(QWidget):
         line.addWidget(self.about, 1)
         line.addWidget(self.next_observation)
         column.addLayout(line)
-        column.addWidget(self.fields)
+        column.addWidget(self.fields, 1)
+        column.addStretch(0)  # what is left where all fields are shown
 
     # -- what is asked for -------------------------------------------------------------
 

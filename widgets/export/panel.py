@@ -90,7 +90,6 @@ class ExportPanel(Panel):
         column.setSpacing(2)
         column.addWidget(self.form)
         column.addWidget(self.report, 1)
-        column.addStretch(0)
         self.scroll_area = scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
