@@ -245,9 +245,7 @@ def test_findings_of_the_audit_block_and_can_be_waived() -> None:
 
 
 def test_a_waiver_of_nothing_is_refused_and_of_what_passes_is_no_matter() -> None:
-    with pytest.raises(
-        UsageError, match="no rule 'audit:x' to waive; readable,"
-    ):
+    with pytest.raises(UsageError, match="no rule 'audit:x' to waive; readable,"):
         validate(good(3), waivers=[Waiver(rule="audit:x", by="me", why="")])
     passed = validate(good(20), waivers=[Waiver(rule="finite", by="me", why="")])
     assert answers(passed)["finite"] == "passed"
