@@ -410,11 +410,16 @@ class SceneWatch:
         lanes = self._handle.stepping
         if stepping >= 0 or worlds is None or lanes is None:
             return stepping
-        there = np.flatnonzero(self._scene.to_host(worlds, CAUSE))
+        # Counted where they are, however many: only two numbers cross over.
+        so_far = (worlds * 1).cumsum(0)
+        before = ((so_far == 0) * 1).cumsum(0)
+        count, first = (
+            int(self._scene.to_host(one[-1:], CAUSE)[0]) for one in (so_far, before)
+        )
         numbers = self.numbers.get(lanes, ())
-        if len(there) != 1 or there[0] >= len(numbers):
+        if count != 1 or first >= len(numbers):
             return -1
-        return int(numbers[there[0]])
+        return int(numbers[first])
 
     def _tell(self, kind: str, env: int, **detail: Any) -> None:
         self._recorder.event(
