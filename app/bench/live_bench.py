@@ -6,9 +6,9 @@ compared with those while the run is paused: the same window with nothing to do.
 paints does not count: the scene, and putting the window together that it is in.
 
 Joining the run, laying the window out and the first pictures count on neither side:
-each begins some seconds after the last change. Latency is asked for every 4 ms, so in 15 s
-the 99.9th percentile is the fourth worst of some 3,700: other things that the machine does
-show in it.
+each begins some seconds after the last change. Latency is asked for every 4 ms, so in
+15 s the 99.9th percentile is the fourth worst of some 3,700: other things that the
+machine does show in it.
 """
 
 from __future__ import annotations
