@@ -66,7 +66,8 @@ def audit_files(
             continue
         with ExitStack() as stack:
             again = None
-            if twin is None and step_again is not False:
+            could = step_again or subject.recording.labelled is not None
+            if twin is None and step_again is not False and could:
                 again = stack.enter_context(stepped_again(subject, asked=step_again))
             context = Context(subject, twin, again)
             report = stack.enter_context(console.progress(f"checking {path.name}"))
