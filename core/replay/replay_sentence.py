@@ -20,7 +20,12 @@ MODES = {
 def replay_verdict(found: Replay) -> str:
     """Whether the run comes out the same again, and if not where it departs."""
     early = f" It ended early: {found.stopped}." if found.stopped else ""
-    return _compared(found) + (early if found.compared_steps else "")
+    twice = ""
+    if found.twice:
+        same = sum(one.equal for one in found.twice)
+        envs = counted(len(found.twice), "environment")
+        twice = f" Restored twice, the same followed in {same} of {envs}."
+    return _compared(found) + twice + (early if found.compared_steps else "")
 
 
 def _compared(found: Replay) -> str:

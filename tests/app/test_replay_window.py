@@ -115,6 +115,8 @@ def test_restore_twice_and_pinned(window: Window, panel: ReplayPanel) -> None:
     settle(window)
     assert "Restored twice" in panel.result.about.text()
     assert "the same twice" in panel.result.about.text()
+    said = panel.result.sentence.plain
+    assert "Restored twice, the same followed in 4 of 4 environments" in said
     click(panel.form.ways["pinned"])
     assert "another request" in panel.form.doing.text()
     click(panel.form.run)
