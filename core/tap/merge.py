@@ -17,8 +17,9 @@ import numpy as np
 
 from isoscope.core.recording.labelled.forms import read_definitions
 from isoscope.core.recording.labelled.tables import FIXED, Column, Schema
+from isoscope.core.tap.held import Held
+from isoscope.core.tap.raw_natives import COLUMNS, RawNatives
 from isoscope.core.tap.raw_natives import KIND as RAW
-from isoscope.core.tap.raw_natives import RawNatives
 from isoscope.core.tap.rowmap import RowMap
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Merger:
         self._scenes: dict[int, int] = {-1: -1}
         self._actors: dict[int, int] = {-1: -1}
         self._snapshots: dict[int, int] = {}
+        self._held: dict[int, Held] = {}  # by frame, of native steps
         self._maps = {"native": RowMap(), "transitions": RowMap()}
         # Which native step of the source was the first that came; None before that.
         self.began: int | None = None
@@ -103,9 +105,11 @@ class Merger:
         for told in definitions:
             if told.get("define") in ("table", "text"):
                 self._define_first(told)
-        blocks = self._expanded([self._unpacked(rows) for rows in packet.blocks])
+        blobs = dict(packet.blobs)
+        unpacked = [self._unpacked(rows) for rows in packet.blocks]
+        blocks = self._expanded(unpacked, blobs)
         self._earlier_blobs, self._blobs = self._blobs, {}
-        for number, content in packet.blobs:
+        for number, content in blobs.items():
             self._blobs[number] = self.target.intake.blob(bytes(content))
         # Others name these rows, which are added further down.
         for over, rows_map in self._maps.items():
@@ -150,32 +154,35 @@ class Merger:
         return rows.table, rows.first + skip, values[skip:].copy()
 
     def _expanded(
-        self, blocks: list[tuple[int, int, Array]]
+        self, blocks: list[tuple[int, int, Array]], blobs: dict[int, Any]
     ) -> list[tuple[int, int, Array]]:
-        """The blocks with raw native steps taken apart, in the steps' order."""
-        raws = [(self._tables[n].raw, rows) for n, _, rows in blocks]
-        if not any(raw is not None for raw, _ in raws):
+        """The blocks with raw native steps taken apart, in the steps' order.
+
+        The blobs that these are in are taken out.
+        """
+        raws = [self._tables[number].raw for number, *_ in blocks]
+        if not any(raw is not None for raw in raws):
             return blocks
         native = self._fixed["native"]
         numbers, parts, found = [], [], []
-        framed: dict[int, list[Array]] = {}
-        for (number, first, rows), (raw, _) in zip(blocks, raws, strict=True):
+        for (number, first, rows), raw in zip(blocks, raws, strict=True):
             if number == native:
                 numbers.append(np.arange(first, first + len(rows)))
                 parts.append(rows)
             elif raw is None:
                 found.append((number, first, rows))
             else:
-                steps = raw.expand(rows)
+                contents = [blobs.pop(n) for n in rows["content"].tolist()]
+                steps = raw.expand(contents)
                 numbers.append(steps.numbers)
                 parts.append(steps.natives)
-                for frame, packed in steps.frames:
-                    framed.setdefault(frame, []).append(packed)
-        # A scene's state may have had several lengths, each in a table of its own, and
-        # several scenes may have been stepped in turn.
-        for frame, several in framed.items():
-            values = np.concatenate(several)
-            found.append((frame, 0, values[np.argsort(values["row"], kind="stable")]))
+                for frame, packed, layout in steps.frames:
+                    self._held.setdefault(frame, Held()).add(packed, layout)
+                if raw.first in self._held:
+                    for check in steps.checks:
+                        self._held[raw.first].checked(*check)
+        for frame, held in self._held.items():
+            found += [(frame, 0, rows) for rows in held.take()]
         unsorted = np.concatenate(numbers)
         order = np.argsort(unsorted, kind="stable")
         at, steps_in_order = unsorted[order], np.concatenate(parts)[order]
@@ -218,7 +225,9 @@ class Merger:
             frames = {n: self._tables[n].schema for n in given}
             if any(self._tables[n].over != "native" for n in frames):
                 raise PacketError("raw steps with a frame of something else")
-            raw = RawNatives(schema, frames)
+            if schema.columns != COLUMNS:
+                raise PacketError("raw steps of another form")
+            raw = RawNatives(frames, int(told[RAW]["scene"]))
             self._tables[number] = _Table(schema, -1, raw=raw)
             return
         about: dict[str, Any] = {}

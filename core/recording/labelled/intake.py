@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
 
     Pack = Callable[[list[Any]], None]
+    RawPack = Callable[[list[tuple[int, Any]]], None]
 
 MAX_STRINGS = 1 << 16
 # Rows that wait to be packed, and what they hold on to, before that is done at once.
@@ -85,6 +86,7 @@ class Intake:
         self._strings: dict[str, int] = {}
         self._refused: dict[str, int] = {}
         self._late: dict[int, list[tuple[Pack, Any]]] = {}
+        self._late_natives: dict[RawPack, list[tuple[int, Any]]] = {}
         self._late_bytes = 0
         self.tables: dict[str, int] = {}
         for schema in FIXED:
@@ -162,40 +164,63 @@ class Intake:
             packer.pack_into(buffer.raw, buffer.count * packer.size, *values)
             return self.filled(buffer)
 
-    def add_native(self, buffer: Buffer, values: Sequence[Any]) -> int:
-        """Append a native step to a raw table; returns its number among the native.
+    def natives_later(self, pack: RawPack, raw: Any, count: int, size: int) -> int:
+        """Number native steps that are packed later into raw tables; the first's.
 
         For intakes that are emptied by `take_news`, into a stream that is merged: there
         these rows are taken apart. The native table only leaves their numbers out.
 
         Parameters
         ----------
-        buffer
-            Of a raw table; see `isoscope.core.tap.raw_natives`.
-        values
-            What the row holds after the number.
+        pack
+            Given the first step's number and `raw` of all calls since, adds them by
+            `add_raw`; the lock is held.
+        raw
+            Nothing in it may change any more.
+        count
+            How many steps are in it; may be 0.
+        size
+            About how many bytes it holds on to, at least 1.
 
         Returns
         -------
         int
-            -1 where it was refused.
+            -1 where they were refused.
         """
         with self.lock:
             native = self._native
             if not self.accepts:
-                return self.refuse("native")
+                for _ in range(count):
+                    self.refuse("native")
+                return REFUSED
             if native.table in self._late:
                 self.catch_up(native.table)
-            row = native.first + native.count
-            packer = buffer.schema.packer
-            packer.pack_into(buffer.raw, buffer.count * packer.size, row, *values)
             if native.count:
                 self._seal(native)
-            native.first = row + 1
-            buffer.count += 1
-            if buffer.count == buffer.capacity:
-                self._seal(buffer)
+            row = native.first
+            native.first = row + count
+            waiting = self._late_natives.get(pack)
+            if waiting is None:
+                waiting = self._late_natives[pack] = []
+            waiting.append((row, raw))
+            self._late_bytes += size
+            if self._late_bytes >= LATE_BYTES:
+                self.catch_up()
             return row
+
+    def add_raw(self, buffer: Buffer, values: Sequence[Any]) -> None:
+        """Append a row of a raw table: for what `natives_later` calls.
+
+        Parameters
+        ----------
+        buffer
+            Of the table; see `isoscope.core.tap.raw_natives`.
+        values
+            What the row holds.
+        """
+        packer = buffer.schema.packer
+        packer.pack_into(buffer.raw, buffer.count * packer.size, *values)
+        self.filled(buffer)
 
     def add_record(self, name: str, values: list[Any]) -> int:
         """Append a row of a fixed table, its texts, JSON and bytes among the values."""
@@ -254,11 +279,14 @@ class Intake:
 
     def catch_up(self, table: int | None = None) -> None:
         """Pack the rows that wait to be, of one table or of all."""
-        if not self._late:
+        if not self._late and not self._late_natives:
             return
         with self.lock:
             if table is None:
                 late, self._late, self._late_bytes = self._late, {}, 0
+                natives, self._late_natives = self._late_natives, {}
+                for take, told in natives.items():
+                    take(told)
             else:
                 late = {table: self._late.pop(table, [])}
             for waiting in late.values():
@@ -422,6 +450,6 @@ class Intake:
         with self.lock:
             self.stopped, self.accepts = True, False
             self._sealed, self._blobs = [], []
-            self._late, self._late_bytes = {}, 0
+            self._late, self._late_natives, self._late_bytes = {}, {}, 0
             self._definitions = bytearray()
             self.backlog = 0

@@ -276,9 +276,10 @@ class IntakeRecorder:
         raw
             Its fields, in order.
         """
-        return self._intake.later(self._events, self._pack_events, raw, EVENT_BYTES)
+        return self._intake.later(self._events, self.events_packed, raw, EVENT_BYTES)
 
-    def _pack_events(self, raws: list[tuple[Any, ...]]) -> None:
+    def events_packed(self, raws: list[tuple[Any, ...]]) -> None:
+        """Append events as `event_later` takes them: for packs; the lock is held."""
         text = self._intake.text
         rows = np.empty(len(raws), t.EVENTS.dtype)
         rows[:] = [(text(kind), *rest, -1) for kind, *rest, _ in raws]

@@ -41,7 +41,10 @@ class Hook:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the tap, which calls the method."""
-        return self._around(self._owner(), self.original(), *args, **kwargs)
+        owner, bound = self._owner(), self._bound
+        if bound is None:  # as `original`, without another call
+            bound = types.MethodType(self._function, owner)
+        return self._around(owner, bound, *args, **kwargs)
 
     def original(self) -> Callable[..., Any]:
         """The method without the tap."""

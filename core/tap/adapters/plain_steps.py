@@ -9,15 +9,19 @@ import numpy as np
 from isoscope.core.recording.labelled.forms import to_json
 from isoscope.core.recording.labelled.intake_recorder import transition_rows
 from isoscope.core.recording.labelled.records import DIGEST_BYTES
+from isoscope.core.tap.adapters.scalars import FIXED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from isoscope.core.recording.labelled.frames import Frame
     from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
     from isoscope.core.recording.tracks import Array
     from isoscope.core.tap.adapters.scalars import Name, Scalars
 
+REASONS = ("terminated_reason", "truncated_reason")
+MOST_FORMS = 64
+_NUMBERS = FIXED - {str, bytes, type(None), int}
 ROW_BYTES = 1000  # of a control step that waits to be packed, besides its vectors
 
 
@@ -32,8 +36,9 @@ class PlainStep(NamedTuple):
         The action as given [A].
     before, after
         Observations [O].
-    named
-        Reward terms and what the info tells.
+    terms, info, name
+        Reward terms and what the info tells: `name` of them; without it `terms` is what
+        that would give, and `info` the reasons.
     """
 
     env: int
@@ -48,11 +53,12 @@ class PlainStep(NamedTuple):
     wall_ns: int
     rng_digest: bytes
     action_rng_digest: bytes
-    reasons: dict[str, str] | None
     raw: Any
     before: Any
     after: Any
-    named: dict[Name, float]
+    terms: dict[Any, Any]
+    info: dict[Any, Any] | None
+    name: Callable[[Any, Any], dict[Name, float]] | None
 
 
 _PLAIN = PlainStep._fields[:10]
@@ -91,6 +97,7 @@ class PlainSteps:
         self._scalars = scalars
         self._low, self._high = low, high
         self._clips = clips
+        self._forms: dict[tuple[Any, ...], dict[Name, int]] = {}
 
     def add(self, step: tuple[Any, ...], size: int) -> int:
         """Record one; returns its number, -1 where it was refused.
@@ -104,6 +111,29 @@ class PlainSteps:
         """
         return self._recorder.transition_later(self.pack, step, ROW_BYTES + size)
 
+    def _named(
+        self, terms: dict[Any, Any], info: dict[Any, Any], name: Any
+    ) -> dict[Name, float]:
+        """What `name` gives: mostly the same names of the same places as before."""
+        values = *terms.values(), *info.values()
+        form = name, *terms, len(terms), *info, *map(type, values)
+        known = self._forms.get(form)
+        if known is None:
+            found: dict[Name, float] = name(terms, info)
+            if int in form:  # told or not by its size
+                return found
+            # Numbered in the values' stead: where each name comes from.
+            places = [k if type(v) in _NUMBERS else v for k, v in enumerate(values)]
+            at = len(terms)
+            known = name(
+                dict(zip(terms, places[:at], strict=True)),
+                dict(zip(info, places[at:], strict=True)),
+            )
+            if list(known) != list(found) or len(self._forms) >= MOST_FORMS:
+                return found
+            self._forms[form] = known = {n: int(k) for n, k in known.items()}
+        return {n: float(values[k]) for n, k in known.items()}
+
     def pack(self, raws: list[tuple[Any, ...]]) -> None:
         """Append these: the `pack` of `IntakeRecorder.transition_later`."""
         count = len(raws)
@@ -113,7 +143,15 @@ class PlainSteps:
             rows[name] = getattr(columns, name)
         for name in ("rng_digest", "action_rng_digest"):
             rows[name] = _digests(getattr(columns, name))
-        for k, reasons in enumerate(columns.reasons):
+        told = zip(columns.terms, columns.info, columns.name, strict=True)
+        named = []
+        for k, (terms, info, name) in enumerate(told):
+            if name is None:
+                reasons = info
+                named.append(terms)
+            else:
+                reasons = reasons_of(info)
+                named.append(self._named(terms, info, name))
             if reasons is not None:
                 rows["reasons"][k] = self._recorder.intake.blob(to_json(reasons))
         raw, before, after = (
@@ -125,9 +163,17 @@ class PlainSteps:
         valid = np.ones((count, 4), np.bool_)
         if not self._clips:
             valid[:, 1] = ((raw >= self._low) & (raw <= self._high)).all(1)
-        named = self._scalars.batch(_columns(columns.named), count)
-        parts = [(self._frame, values, valid), *named]
+        scalars = self._scalars.batch(_columns(named), count)
+        parts = [(self._frame, values, valid), *scalars]
         self._recorder.transitions_packed(rows, parts)
+
+
+def reasons_of(info: Any) -> dict[str, str] | None:
+    """Why an episode ended, as an info tells it."""
+    if not isinstance(info, dict):
+        return None
+    found = {key: info[key] for key in REASONS if isinstance(info.get(key), str)}
+    return found or None
 
 
 def _columns(named: Sequence[dict[Name, float]]) -> dict[Name, tuple[Array, Array]]:

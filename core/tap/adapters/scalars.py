@@ -19,6 +19,13 @@ MOST_NAMES = 4096
 MOST_DEPTH = 6
 Name = tuple[str, str]  # group and name
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+# Of values that stay as they are, whoever has them: they may be looked at later.
+FIXED: frozenset[type] = frozenset(
+    {
+        *(bool, int, float, str, bytes, type(None), np.bool_),
+        *(np.float16, np.float32, np.float64, np.int32, np.int64),
+    }
+)
 LARGEST = 2.0**63
 
 

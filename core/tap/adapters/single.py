@@ -20,7 +20,8 @@ from isoscope.core.tap.adapters.generators import Generators, state_of
 from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost, layers
 from isoscope.core.tap.adapters.leaves import described, leaves
-from isoscope.core.tap.adapters.scalars import numbers
+from isoscope.core.tap.adapters.plain_steps import reasons_of
+from isoscope.core.tap.adapters.scalars import FIXED, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from isoscope.core.tap.adapters.scalars import Name
     from isoscope.core.tap.session import TapSession
 
-REASONS = ("terminated_reason", "truncated_reason")
 BIGGEST_SEED = 1 << 63
 
 
@@ -114,6 +114,12 @@ class SingleTap:
         told = info.get("reward_terms") if isinstance(info, dict) else None
         found = numbers(told, "reward_term") if told else {}
         return found | numbers(info, "info", frozenset(("reward_terms",)))
+
+    def later(self, env: Any, info: Any) -> tuple[Any, Any, Any] | None:
+        """What `terms` is to be made of later, as `PlainStep` has it; None: at once."""
+        if type(info) is dict and FIXED.issuperset(map(type, info.values())):
+            return {}, info.copy(), _named
+        return None
 
     def after(self, env: Any, info: Any, transition: int) -> None:
         """Be told that a control step or a reset is recorded."""
@@ -234,21 +240,22 @@ class SingleTap:
             )
             self._writer = runs.of(self.session).writer(*self._leaves, raw=kind)
             self._plain = self._plain_of(self._writer)
-        before, self._before = self._before, _owned(observation)
-        named = self.terms(env, info)
+        before, self._before = self._before, (after := _owned(observation))
         # What comes after the end is no transition that anybody has defined.
         valid = -1 if self.done or self.episode < 1 else 1
         known = (
             *(self.number, self.episode, self.control_step, float(reward)),
             *(int(terminated), int(truncated), valid, *self.rows(), time.time_ns()),
         )
-        generators, reasons = self.generators(env), _reasons(info)
-        plain, after = self._plain, self._before
+        generators, plain = self.generators(env), self._plain
         if plain is not None and self._is_plain(raw, before, after):
-            told = (*known, *generators, reasons, raw, before, after, named)
+            named = self.later(env, info)
+            if named is None:
+                named = self.terms(env, info), reasons_of(info), None
+            told = (*known, *generators, raw, before, after, *named)
             number = plain.add(told, raw.nbytes + 2 * after.nbytes)
         else:
-            number = self._written(env, known, generators, reasons, raw, before, named)
+            number = self._written(env, known, generators, info, raw, before)
         self.session.stepped[self.number] = number
         self.done = bool(terminated or truncated)
         self.after(env, info, number)
@@ -258,15 +265,15 @@ class SingleTap:
         env: Any,
         known: tuple[Any, ...],
         generators: tuple[bytes, bytes],
-        reasons: Any,
+        info: Any,
         raw: Any,
         before: Any,
-        named: dict[Name, float],
     ) -> int:
         """Record any control step; returns its number."""
+        named = self.terms(env, info)
         fields = *known[:7], -1, *known[7:], *generators  # no seed
         told = r.Transition(*fields)
-        told.reasons = reasons
+        told.reasons = reasons_of(info)
         writer = self._writer
         writer.put(RAW, raw)
         clipped = self.clipped(env, raw)
@@ -339,6 +346,10 @@ class SingleTap:
         self.failed(env, error)
 
 
+def _named(terms: Any, info: Any) -> dict[Name, float]:
+    return numbers(info, "info")
+
+
 def _owned(value: Any) -> Any:
     """A copy: an environment may write into what it gave or got."""
     if isinstance(value, np.ndarray):
@@ -354,10 +365,3 @@ def _owned(value: Any) -> Any:
 
 def _whole(seed: Any) -> int | None:
     return int(seed) if isinstance(seed, (int, np.integer)) else None
-
-
-def _reasons(info: Any) -> dict[str, str] | None:
-    if not isinstance(info, dict):
-        return None
-    found = {key: info[key] for key in REASONS if isinstance(info.get(key), str)}
-    return found or None

@@ -22,8 +22,8 @@ from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.inside import mode_within, processes_of, tapped_inside
 from isoscope.core.tap.adapters.kinds import innermost
 from isoscope.core.tap.adapters.leaves import Leaf, described, leaves
+from isoscope.core.tap.adapters.plain_steps import REASONS
 from isoscope.core.tap.adapters.rows import TERMS, columns, limits_of, within
-from isoscope.core.tap.adapters.single import REASONS
 from isoscope.core.tap.adapters.stage_times import (
     record_stages,
     times_itself,

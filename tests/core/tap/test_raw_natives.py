@@ -1,39 +1,39 @@
-"""Native steps told as raw rows: merged, they are what single calls would have told."""
+"""Native steps told as they were read: merged, they are as single calls tell them."""
 
 from __future__ import annotations
 
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from isoscope.core.recording.labelled import records as r
-from isoscope.core.recording.labelled.forms import frame_definition, read_definitions
 from isoscope.core.recording.labelled.intake import Intake
 from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
-from isoscope.core.tap.adapters.superdex.native_rows import (
-    MOST_LENGTHS,
-    NativeRows,
-    Settings,
-)
+from isoscope.core.tap import raw_natives as raw
+from isoscope.core.tap.adapters.superdex.layout import SAMPLES
+from isoscope.core.tap.adapters.superdex.native_rows import NativeRows
 from isoscope.core.tap.merge import Merger, PacketError
-from isoscope.core.tap.packet import Outflow, Rows
+from isoscope.core.tap.packet import Outflow
 from isoscope.core.tap.target import Target
 
-SETTINGS = Settings((0.0, -9.8, 0.0), b"c" * 16)
+FIELDS = [r.Field(name="pose", shape=(2,)), r.Field(name="speed")]
 
 
 class Readers:
     """As much of an adapter's as keeping rows takes."""
 
+    soft = ()
+
     def __init__(self, frame: Any) -> None:
-        self._frame = frame
+        self.frame = frame
 
     def frames(self) -> list[Any]:
-        return [self._frame]
+        return [self.frame]
 
 
 class Scenes:
@@ -43,21 +43,48 @@ class Scenes:
         self.recorder = IntakeRecorder(Intake(1 << 30, lambda: None))
         self.rows = []
         for scene in range(2):
-            fields = [r.Field(name="pose", shape=(2,)), r.Field(name="speed")]
-            frame = self.recorder.frame(fields, np.float32, scene=scene)
-            self.rows.append(NativeRows(self.recorder.intake, Readers(frame), b"begin"))
+            frame = self.recorder.frame(FIELDS, np.float32, scene=scene)
+            self.rows.append(NativeRows(self.recorder, Readers(frame), b"begin", scene))  # type: ignore[arg-type]
         self.outflow = Outflow(self.recorder.intake)
         self.target = Target(Intake(1 << 30, lambda: None))
         self.merger = Merger(self.target)
         self.merged = Outflow(self.target.intake)
         self.blocks: dict[str, list[Any]] = {}
 
-    def step(self, scene: int, env: int, state: bytes, value: float = 0.0) -> int:
-        place = (env, 1, 2, 3, 0, scene, 0.1, 0.2, 5, 6, 7)
-        values = [value, value + 1, value + 2]
-        told = (1, 4, 1e-7)
-        rows = self.rows[scene]
-        return rows.add(place, told, SETTINGS, -1, values, state)
+    def take(
+        self,
+        scene: int,
+        env: int,
+        states: bytes,
+        steps: Any,
+        marks: Any = (),
+        **more: Any,
+    ) -> int:
+        about = (env, 1, 2), 3, 0, (6, 7), (0.0, -9.8, 0.0), b"c" * 16
+        taken = raw.Taken(*about, states, list(steps))
+        count = sum(len(step) != raw.BETWEEN for step in steps)
+        looks = more.get("looks", False)
+        events = more.get("events", [])
+        return self.rows[scene].add(taken, events, list(marks), count, looks)
+
+    def step(
+        self,
+        scene: int,
+        env: int,
+        state: bytes,
+        values: Any,
+        full: Any = None,
+        layout: int = raw.NO_LAYOUT,
+    ) -> int:
+        told = 0.1, 0.2, 5, (1, 4, 1e-7), -1
+        one = (len(state), full, *told, values, layout)
+        return self.take(scene, env, state, [one], looks=full is not None)
+
+    def between(
+        self, scene: int, env: int, what: int, about: Any, state: bytes = b""
+    ) -> None:
+        marks = [] if what == raw.KNOWN else [(what, about, 0, len(state))]
+        self.take(scene, env, state, [(len(state), what, about)], marks)
 
     def merge(self) -> None:
         packet = self.outflow.take()
@@ -71,25 +98,31 @@ class Scenes:
     def table(self, name: str) -> Any:
         return np.concatenate(self.blocks[name])
 
+    def framed(self) -> dict[int, list[float]]:
+        """Values by row, of all frames."""
+        found: dict[int, list[float]] = {}
+        for name in self.blocks:
+            if name.startswith("frame"):
+                rows = self.table(name)
+                assert (np.diff(rows["row"]) > 0).all()
+                assert (rows["valid"] == 1).all()
+                values = rows["values"].tolist()
+                found |= dict(zip(rows["row"].tolist(), values, strict=True))
+        return found
+
 
 def digest(state: bytes) -> list[int]:
     return list(blake2b(state, digest_size=16).digest())
 
 
+PLACE = (st.integers(0, 1), st.integers(-1, 2))
+STATE = st.binary(min_size=1, max_size=2)
 DOING = st.lists(
     st.one_of(
-        st.tuples(
-            st.just("step"),
-            st.integers(0, 1),
-            st.integers(-1, 2),
-            st.binary(min_size=1, max_size=2),
-        ),
-        st.tuples(
-            st.just("restore"),
-            st.integers(0, 1),
-            st.integers(-1, 2),
-            st.binary(min_size=1, max_size=2),
-        ),
+        st.tuples(st.just("step"), *PLACE, STATE),
+        st.tuples(st.just("restore"), *PLACE, STATE),
+        st.tuples(st.just("capture"), *PLACE, st.integers(0, 3), STATE),
+        st.tuples(st.just("known"), *PLACE, st.integers(0, 3)),
         st.tuples(st.just("merge")),
         st.tuples(st.just("single")),
     ),
@@ -101,6 +134,7 @@ DOING = st.lists(
 def test_steps_of_several_scenes_keep_order_values_and_digests(doing: Any) -> None:
     both = Scenes()
     states = [b"begin", b"begin"]
+    handles: dict[tuple[int, int], bytes] = {}
     expected: list[Any] = []
     for what, *told in doing:
         if what == "merge":
@@ -111,98 +145,191 @@ def test_steps_of_several_scenes_keep_order_values_and_digests(doing: Any) -> No
             expected.append((9, -1, None, None, None))
         elif what == "restore":
             scene, env, state = told
-            both.rows[scene].restored(state, env)
+            both.between(scene, env, raw.RESTORED, -1, state)
             states[scene] = state
+        elif what == "capture":
+            scene, env, handle, state = told
+            both.between(scene, env, raw.CAPTURED, handle, state)
+            states[scene] = handles[scene, handle] = state
+        elif what == "known":
+            scene, env, handle = told
+            if (scene, handle) in handles:
+                both.between(scene, env, raw.KNOWN, handle)
+                states[scene] = handles[scene, handle]
         else:
             scene, env, state = told
-            row = both.step(scene, env, state, float(len(expected)))
+            value = float(len(expected))
+            row = both.step(scene, env, state, [value, value + 1, value + 2])
             assert row == len(expected)
-            expected.append((env, scene, states[scene], state, float(len(expected))))
+            expected.append((env, scene, states[scene], state, value))
             states[scene] = state
     both.merge()
     if not expected:
         return
     natives = both.table("native")
     assert natives["env"].tolist() == [e[0] for e in expected]
-    raw = [k for k, e in enumerate(expected) if e[2] is not None]
-    for k in raw:
+    told_raw = [k for k, e in enumerate(expected) if e[2] is not None]
+    for k in told_raw:
+        assert natives["scene"][k] == expected[k][1]
         assert natives["digest_before"][k].tolist() == digest(expected[k][2])
         assert natives["digest_after"][k].tolist() == digest(expected[k][3])
         assert natives["gravity"][k].tolist() == [0.0, -9.8, 0.0]
         assert natives["thread"][k] == 7
     total = np.add.accumulate(np.full(len(expected), 0.1))
     assert natives["time_s"].tobytes() == total.tobytes()
-    framed = {}
-    for name in both.blocks:
-        if name.startswith("frame"):
-            rows = both.table(name)
-            assert (np.diff(rows["row"]) > 0).all()
-            framed |= dict(zip(rows["row"].tolist(), rows["values"], strict=True))
-            assert (rows["valid"] == 1).all()
-    assert sorted(framed) == raw
-    for k in raw:
+    framed = both.framed()
+    assert sorted(framed) == told_raw
+    for k in told_raw:
         value = expected[k][4]
-        assert framed[k].tolist() == [value, value + 1, value + 2]
-
-
-def test_states_of_many_lengths_have_digests_all_the_same() -> None:
-    both = Scenes()
-    lengths = [*range(1, 3 * MOST_LENGTHS), 1, 2, 1]
-    for length in lengths:
-        both.step(0, 0, b"s" * length)
-        both.merge()
-    natives = both.table("native")
-    after = [digest(b"s" * length) for length in lengths]
-    assert natives["digest_after"].tolist() == after
-    assert natives["digest_before"].tolist() == [digest(b"begin"), *after[:-1]]
-    tables = [b.schema.name for b in both.recorder.intake.buffers]
-    assert sum(name.startswith("raw") for name in tables) == MOST_LENGTHS + 1
+        assert framed[k] == [value, value + 1, value + 2]
 
 
 def test_a_refused_step_is_counted_and_named_by_none() -> None:
     both = Scenes()
-    both.step(0, 0, b"one")
+    both.step(0, 0, b"one", [1, 2, 3])
     both.recorder.intake.accepts = False
-    assert both.step(0, 0, b"two") == -1
+    assert both.step(0, 0, b"two", [1, 2, 3]) == -1
+    both.between(0, 0, raw.CAPTURED, 5, b"five")
     both.recorder.intake.reopen()
-    assert both.step(0, 0, b"six") == 1
+    assert both.step(0, 0, b"six", [1, 2, 3]) == 1
+    both.between(0, 0, raw.KNOWN, 5)
+    both.step(0, 0, b"six", [1, 2, 3])
     both.merge()
-    natives = both.table("native")
-    assert natives["digest_before"].tolist() == [digest(b"begin"), digest(b"two")]
+    before = both.table("native")["digest_before"].tolist()
+    assert before == [digest(b"begin"), digest(b"five"), digest(b"five")]
     assert both.table("dropped")["count"].tolist() == [1]
 
 
-def test_a_full_buffer_loses_nothing() -> None:
+def test_events_are_before_the_step_that_followed() -> None:
     both = Scenes()
-    state = bytes(100_000)  # few rows of it fill a buffer
-    for _ in range(50):
-        both.step(0, 0, state)
-    both.recorder.native(r.NativeStep(env=9))
-    both.step(0, 1, state)
+    both.step(0, 0, b"one", [1, 2, 3])
+    about = (0, 0, -1, 1, 5, 6, 7)
+    events = [(0, "restore", about), (1, "capture", about)]
+    one = (3, None, 0.1, 0.2, 5, (1, 4, 1e-7), -1, [1, 2, 3], raw.NO_LAYOUT)
+    both.take(0, 0, b"two", [one], events=events)
     both.merge()
-    assert both.table("native")["env"].tolist() == [*[0] * 50, 9, 1]
+    assert both.table("events")["row"].tolist() == [1, 2]
 
 
-def test_two_steps_with_one_number_are_refused() -> None:
+def test_another_state_than_that_of_the_handle_is_met() -> None:
     both = Scenes()
-    both.step(0, 0, b"one")
+    both.between(0, 0, raw.CAPTURED, 4, b"four")
+    both.between(0, 0, raw.RESTORED, 4, b"four")
+    both.merge()
+    assert both.rows[0].exact
+    both.between(0, 0, raw.RESTORED, 4, b"fou!")
+    both.merge()
+    assert not both.rows[0].exact
+
+
+# -- values that lie in states --
+
+
+def state_of(values: Any) -> bytes:
+    """A byte, then the three values as they are told, the speed twice."""
+    found = np.array([*values, values[2]], np.float32).tobytes()
+    return b"x" + found + b"end"
+
+
+def learnt() -> tuple[Scenes, Any]:
+    """Scenes whose layout is known, and the next step's values."""
+    both = Scenes()
+    for k in range(SAMPLES):
+        values = [float(k), k / 3, -1.0 / (k + 1)]
+        told = np.float32(values).tolist()
+        both.step(0, 0, state_of(values), told, told)
+    both.merge()
+    return both, np.float32([0.5, 7.25, -3.0]).tolist()
+
+
+def test_what_lies_in_states_is_not_told_twice_and_waits_for_a_check() -> None:
+    both, values = learnt()
+    layout = both.rows[0].layout
+    assert layout is not None
+    assert len(layout.asked) == 0
+    first = both.step(0, 0, state_of(values), [], None, layout.number)
+    both.merge()
+    assert len(both.table("native")) == first + 1
+    assert first not in both.framed()
+    both.step(0, 0, state_of(values[::-1]), [], values[::-1], layout.number)
+    both.step(0, 0, state_of(values), [], None, layout.number)
+    both.merge()
+    assert both.framed()[first] == values
+    assert both.framed()[first + 1] == values[::-1]
+    assert first + 2 not in both.framed()
+    both.between(0, 0, raw.SETTLED, values, state_of(values))
+    both.merge()
+    assert both.framed()[first + 2] == values
+
+
+def test_what_lies_elsewhere_is_dropped_told_and_asked_for_again() -> None:
+    both, values = learnt()
+    layout = both.rows[0].layout
+    assert layout is not None
+    first = both.step(0, 0, state_of(values), [], None, layout.number)
+    both.step(0, 0, state_of(values), [], [1.0, 2.0, 3.0], layout.number)
+    both.merge()
+    assert both.rows[0].layout is None
+    third = both.step(0, 0, state_of(values), values, values)
+    both.merge()
+    framed = both.framed()
+    assert first not in framed
+    assert first + 1 not in framed
+    assert framed[third] == values
+    assert both.table("dropped")["count"].tolist() == [2]
+
+
+def test_a_state_of_another_length_is_read_whole_meanwhile() -> None:
+    both, values = learnt()
+    layout = both.rows[0].layout
+    assert layout is not None
+    both.step(0, 0, state_of(values), [], values, layout.number)
+    row = both.step(0, 0, b"short", values, values)
+    both.step(0, 0, state_of(values), [], values, layout.number)
+    both.merge()
+    framed = both.framed()
+    assert [framed[k] for k in (row - 1, row, row + 1)] == [values] * 3
+
+
+def content(*items: Any) -> bytes:
+    return msgspec.msgpack.encode(items)
+
+
+def taken(values: Any = (1, 2, 3), layout: int = -1, **changes: Any) -> Any:
+    step = (3, None, 0.1, 0.2, 5, (1, 4, 1e-7), -1, values, layout)
+    about = {"place": (0, 1, 2), "substep": 3, "kind": 0, "where": (6, 7)}
+    about |= {"gravity": (0, 0, 0), "digest": b"c" * 16, "states": b"one"}
+    return 0, [*(about | changes).values(), [step]]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"\xc1",
+        content(taken(values=(1, 2))),
+        content(taken(layout=0)),
+        content((0, 99, [0], [0]), taken(values=(1, 2), layout=0)),
+        content((0, 3, [0], [0]), taken(values=(1, 2), layout=0)),
+        content((0, 3, [7], [0])),
+        content((0, 8, [1, 0], [0, 4])),
+        content(taken(place=(1 << 40, 1, 2))),
+        content((0, [1])),
+        content(7),
+    ],
+)
+def test_what_makes_no_sense_is_refused(bad: bytes) -> None:
+    both = Scenes()
+    both.step(0, 0, b"one", [1, 2, 3])
     packet = both.outflow.take()
-    [block] = [b for b in packet.blocks if b.count]
-    twice = bytes(block.content) * 2
-    packet.blocks = [Rows(block.table, block.first, 2, twice)]
+    packet.blobs = [(number, bad) for number, _ in packet.blobs]
     with pytest.raises(PacketError):
         both.merger.take(packet)
 
 
-def test_values_that_are_not_the_frames_are_refused() -> None:
+def test_two_steps_with_one_number_are_refused() -> None:
     both = Scenes()
-    both.step(0, 0, b"one")
+    both.step(0, 0, b"one", [1, 2, 3])
     packet = both.outflow.take()
-    told = read_definitions(packet.definitions)[0]
-    for one in told:
-        if "raw" in one:
-            [values] = [c for c in one["columns"] if c["name"] == "values0"]
-            values["shape"] = [2]
-    packet.definitions = b"".join(map(frame_definition, told))
+    packet.blobs = [(n, content(taken(), taken())) for n, _ in packet.blobs]
     with pytest.raises(PacketError):
         both.merger.take(packet)

@@ -38,6 +38,7 @@ watched: dict[Any, SceneWatch] = {}
 newcomers: dict[int, Callable[[Any], SceneWatch | None]] = {}
 # Whose environment it is, by its id: weak references are dead while one is finalised.
 taps: weakref.WeakValueDictionary[int, MochiTap] = weakref.WeakValueDictionary()
+_NOT_GIVEN: Any = object()
 _patched: weakref.WeakSet[type] = weakref.WeakSet()
 
 
@@ -106,35 +107,69 @@ def _find(scene: Any) -> SceneWatch | None:
     return watch if watch is not None and watch.session.on else None
 
 
+# Native functions are called fastest with arguments by place: where they come as the
+# engine's own environments give them, they are passed on so.
+
+
 def _step(original: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def step(scene: Any, *args: Any, **kwargs: Any) -> Any:
-        watch = _find(scene)
-        if watch is None:
-            return original(scene, *args, **kwargs)
-        watch.begins()
+    def step(
+        scene: Any, time_step_sec: Any = _NOT_GIVEN, *args: Any, **kwargs: Any
+    ) -> Any:
+        call = original
+        if args or kwargs or time_step_sec is _NOT_GIVEN:
+            call = _bound(original, time_step_sec, args, kwargs)
+        watch = watched.get(scene)
+        if watch is None or not watch.session.on:
+            watch = _find(scene)
+            if watch is None:
+                return call(scene, time_step_sec)
+        if watch.dirty:
+            watch.begins()
         try:
-            result = original(scene, *args, **kwargs)
+            result = call(scene, time_step_sec)
         except BaseException as error:
             watch.failed("step", error)
             raise
-        watch.stepped(args[0] if args else kwargs["time_step_sec"])
+        watch.stepped(time_step_sec)
         return result
 
     return step
 
 
+def _bound(
+    original: Callable[..., Any], given: Any, args: tuple[Any, ...], kwargs: Any
+) -> Callable[..., Any]:
+    """The call with all that was given, whatever the engine says of it."""
+    every = args if given is _NOT_GIVEN else (given, *args)
+    return lambda scene, _: original(scene, *every, **kwargs)
+
+
 def _restore(original: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def restore(scene: Any, *args: Any, **kwargs: Any) -> Any:
+    def restore(
+        scene: Any,
+        handle: Any = _NOT_GIVEN,
+        release_immediately: Any = _NOT_GIVEN,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
         watch = _find(scene)
-        if watch is None:
-            return original(scene, *args, **kwargs)
-        handle = args[0] if args else kwargs.get("handle")
         try:
-            result = original(scene, *args, **kwargs)
+            if args or kwargs or release_immediately is _NOT_GIVEN:
+                if release_immediately is not _NOT_GIVEN:
+                    args = release_immediately, *args
+                call = _bound(original, handle, args, kwargs)
+                result = call(scene, None)
+            else:
+                result = original(scene, handle, release_immediately)
         except BaseException as error:
-            watch.failed("restore", error)
+            if watch is not None:
+                watch.failed("restore", error)
             raise
-        watch.restored(handle)
+        if watch is not None:
+            gone = release_immediately
+            if gone is _NOT_GIVEN:
+                gone = kwargs.get("release_immediately", False)
+            watch.restored(handle, bool(gone))
         return result
 
     return restore

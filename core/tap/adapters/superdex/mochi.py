@@ -12,7 +12,7 @@ from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap.adapters import run as runs
 from isoscope.core.tap.adapters.hooks import is_hooked
 from isoscope.core.tap.adapters.kinds import innermost
-from isoscope.core.tap.adapters.scalars import numbers
+from isoscope.core.tap.adapters.scalars import FIXED, numbers
 from isoscope.core.tap.adapters.single import SingleTap
 from isoscope.core.tap.adapters.superdex import engine
 from isoscope.core.tap.adapters.superdex.actors import all_actors
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # What the total of a native step contains, in the profiler of the engine's side.
 CPP_TOTAL = "cpp_total_step"
+# Between two looks at a configuration that nobody was seen to change.
+LOOK_NS = 100_000_000
 
 
 class MochiAdapter:
@@ -56,10 +58,9 @@ class MochiTap(SingleTap):
         self.first_row = self.last_row = -1
         self._watch: SceneWatch | None = None
         self._inner: Any = None
-        self._keys: tuple[str, ...] = ()
-        self._skip: frozenset[str] = frozenset()
         self._clips = True
         self._asked = session.snapshots_asked
+        session.settling.add(self)
 
     # -- identity ----------------------------------------------------------------------
 
@@ -84,7 +85,9 @@ class MochiTap(SingleTap):
 
     def before(self, env: Any, control_step: int) -> None:
         """Take over the scene."""
-        self._inner = inner = innermost(env)
+        if control_step == 0 or self._inner is None:
+            self._inner = innermost(env)
+        inner = self._inner
         self.substep = 0
         self.first_row = self.last_row = -1
         watch = self._watch
@@ -95,38 +98,56 @@ class MochiTap(SingleTap):
             # Its scene may be made in the reset.
             engine.newcomers[threading.get_ident()] = self._meet
         if watch is not None:
+            if watch.owner is not None:  # whose step never ended
+                watch.hand_on()
             watch.owner = self
             if control_step == 0:
+                watch.settle()  # states may have another length until it steps
                 watch.starts_from(inner._initial_state_snapshot)
                 watch.look_again()
 
+    def generators(self, env: Any) -> tuple[bytes, bytes]:
+        """See `SingleTap.generators`."""
+        return self._generators.digests(self._inner, self._space)
+
     def rows(self) -> tuple[int, int]:
         """See `SingleTap.rows`."""
+        if self._watch is not None:
+            self._watch.hand_on()
         return self.first_row, self.last_row
 
     def after(self, env: Any, info: Any, transition: int) -> None:
         """Take a snapshot where one is due, and let go of the scene."""
-        watch, k = self._watch, self.control_step
+        watch, k, session = self._watch, self.control_step, self.session
+        every, asked = session.snapshots_every, session.snapshots_asked
+        if watch is not None:
+            if not k or watch.bad or asked != self._asked or (every and k % every == 0):
+                self._due(watch, k, every, asked)
+            if watch.owner is self:
+                watch.hand_on()
+                watch.owner = None
         if k == 0:
             engine.newcomers.pop(threading.get_ident(), None)
-        every, asked = self.session.snapshots_every, self.session.snapshots_asked
-        if watch is not None and watch.last_row >= 0:
-            due = "reset" if k == 0 else ""
-            wanted = bool(every) or asked != self._asked
-            if asked != self._asked:
-                self._asked, due = asked, due or "asked"
-            if k and every and k % every == 0:
-                due = "every"
-            if watch.bad:
-                due = "diverged"
-            if due and (wanted or watch.bad) and watch.last_row == self.last_row:
-                handle = self._inner._state_snapshot
-                watch.snapshot(due, -1 if handle is None else handle.value)
-                if k:
-                    watch.look_again()
-        self._let_go()
         if self._inner._profiler.enabled:
             self._profile("reset" if k == 0 else "step", transition)
+
+    def _due(self, watch: SceneWatch, k: int, every: int, asked: int) -> None:
+        """Take a snapshot, if there is a state of this control step's."""
+        due = "" if k else "reset"
+        wanted = bool(every) or asked != self._asked
+        if watch.last_row < 0 or watch.last_row != self.last_row:
+            return
+        if asked != self._asked:
+            self._asked, due = asked, due or "asked"
+        if k and every and k % every == 0:
+            due = "every"
+        if watch.bad:
+            due = "diverged"
+        if due and (wanted or watch.bad):
+            handle = self._inner._state_snapshot
+            watch.snapshot(due, -1 if handle is None else handle.value)
+            if k:
+                watch.look_again(LOOK_NS)
 
     def failed(self, env: Any, error: BaseException) -> None:
         """Keep the state that it failed in."""
@@ -136,9 +157,21 @@ class MochiTap(SingleTap):
             watch.snapshot("exception")
         self._let_go()
 
+    def settle(self) -> None:
+        """Have the scene's last values compared, so that they are told."""
+        watch, inner = self._watch, self._inner
+        if (
+            watch is not None
+            and watch.owner is None
+            and not inner._is_closed
+            and inner._scene is watch.scene
+        ):
+            watch.settle()
+
     def _let_go(self) -> None:
         watch = self._watch
         if watch is not None and watch.owner is self:
+            watch.hand_on()
             watch.owner = None
 
     def _meet(self, scene: Any) -> SceneWatch | None:
@@ -186,15 +219,15 @@ class MochiTap(SingleTap):
 
     def terms(self, env: Any, info: Any) -> dict[Name, float]:
         """Reward terms as the environment keeps them, and what the info tells else."""
+        return _named(self._inner._last_reward or {}, info)
+
+    def later(self, env: Any, info: Any) -> tuple[Any, Any, Any] | None:
+        """See `SingleTap.later`."""
         terms = self._inner._last_reward or {}
-        keys = (*terms, *info)
-        if keys != self._keys:
-            self._keys = keys
-            self._skip = frozenset(f"reward_{name}" for name in terms) | frozenset(
-                key for key in info if key.startswith("timings/")
-            )
-        found = numbers(terms, "reward_term")
-        return found | numbers(info, "info", self._skip)
+        for told in (terms, info):
+            if type(told) is not dict or not FIXED.issuperset(map(type, told.values())):
+                return None
+        return terms.copy(), info.copy(), _named
 
     def _profile(self, name: str, transition: int) -> None:
         profiler = self._inner._profiler
@@ -228,12 +261,16 @@ class MochiTap(SingleTap):
             return original(env)
         manager, name = env._scene_manager, env._scene_name
         watch.owner = self
+        with session.guard:
+            watch.settle()
         try:
             result = original(env)
         except BaseException as error:
             watch.failed("cleanup", error)
             raise
         finally:
+            with session.guard:
+                watch.hand_on()
             watch.owner = None
             self._watch = None
         with session.guard:
@@ -241,6 +278,14 @@ class MochiTap(SingleTap):
                 watch.tell("cleanup")
                 engine.watched.pop(watch.scene, None)
         return result
+
+
+def _named(terms: Any, info: Any) -> dict[Name, float]:
+    # The sum's parts are in the info again, and the profiler's times are told apart.
+    skip = frozenset(f"reward_{name}" for name in terms) | frozenset(
+        key for key in info if key.startswith("timings/")
+    )
+    return numbers(terms, "reward_term") | numbers(info, "info", skip)
 
 
 def _identity(env: Any) -> r.Identity:

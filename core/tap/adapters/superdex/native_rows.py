@@ -1,127 +1,203 @@
-"""Keeps the native steps of one scene as raw rows, and whose state each began from."""
+"""Tells the native steps of one scene as they were read, many at a time.
+
+The stepping thread hands over what it read, a control step at a time. It is told where
+much of it is, mostly by the thread that takes it on; there it is also learned which
+values need not be asked for, since they lie in the captured states.
+"""
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from time import time_ns
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from isoscope.core.recording.labelled.records import DIGEST_BYTES
-from isoscope.core.tap.raw_natives import add_raw_table
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.tap.adapters.superdex.layout import Layout, Learner
+from isoscope.core.tap.raw_natives import (
+    BETWEEN,
+    CAPTURED,
+    NO_LAYOUT,
+    RELEASED,
+    SETTLED,
+    Place,
+    Taken,
+    add_raw_table,
+    encoded,
+)
 
 if TYPE_CHECKING:
-    from isoscope.core.recording.labelled.buffers import Buffer
-    from isoscope.core.recording.labelled.intake import Intake
+    from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
     from isoscope.core.tap.adapters.superdex.actors import Readers
 
-MOST_LENGTHS = 8  # of states; beyond them rows have digests instead of states
-_NONE = bytes(DIGEST_BYTES)
+MOST_LEARNED = 3  # layouts of one scene
+ROW_BYTES = 600  # of a step that waits to be told, besides its state
 
-
-class Settings(NamedTuple):
-    """What holds for many steps: gravity in m/s² and the configuration's digest."""
-
-    gravity: tuple[float, ...] = (np.nan,) * 3
-    digest: bytes = b""
+# What happened to the scene: a number of steps before it, and a `records.SceneEvent`
+# without row and detail: what comes before the row, and after it.
+Event = tuple[int, str, tuple[Any, ...]]
+# A `Between`: what, about what, and where the state begins and ends.
+Mark = tuple[int, Any, int, int]
 
 
 class NativeRows:
-    """Keeps the native steps of one scene, as long as the scene has the same actors.
+    """Tells the native steps of one scene, as long as the scene has the same actors.
 
     Parameters
     ----------
-    intake
+    recorder
         Of a session: where they go.
     readers
         What reads the actors.
+    state
+        The scene's; empty where it isn't known.
+    scene
+        Its number.
 
     Attributes
     ----------
-    state
-        The scene's, as it was last taken; empty before.
+    layout
+        What is known to hold some of the values; None until it was learned.
+    exact
+        Whether each state that was restored was, as far as it was looked at, the one
+        that had been captured.
     """
 
-    def __init__(self, intake: Intake, readers: Readers, state: bytes) -> None:
-        self.state = state
-        self._row = -1  # after which the scene was in this state, if it is known
-        self._intake = intake
-        self._add = intake.add_native
+    def __init__(
+        self, recorder: IntakeRecorder, readers: Readers, state: bytes, scene: int
+    ) -> None:
+        self.layout: Layout | None = None
+        self.exact = True
+        self._recorder = recorder
+        self._intake = recorder.intake
         self._frames = readers.frames()
-        self._tables: dict[int, Buffer] = {}
-        self._table: Buffer | None = None
-        self._length = -1
-        self._holds = False  # whether the table holds states
-        # By environment the state that it left, and after which row.
-        self._left: dict[int, tuple[bytes, int]] = {}
+        self._table = add_raw_table(self._intake, self._frames, scene)
+        self._untold: list[Any] = [state] if state else []
+        self._layouts: list[Layout] = []
+        self._handles: dict[int, bytes] = {}  # states by the handle's value
+        self._last_row = self._checked_row = -1
+        self._learner: Learner | None = None
+        if readers.frame is not None and not readers.soft:
+            self._learner = Learner()
 
     def add(
         self,
-        place: tuple[Any, ...],
-        told: tuple[Any, ...],
-        settings: Settings,
-        restored_from: int,
-        values: list[Any],
-        state: bytes,
+        taken: Taken,
+        events: list[Event],
+        marks: list[Mark],
+        count: int,
+        looks: bool,
     ) -> int:
-        """Keep a step; returns its number, -1 where it was refused.
+        """Keep steps; returns the first one's number, -1 where they were refused.
 
         Parameters
         ----------
-        place, told
-            Columns of ``native`` up to gravity, and from the solver's status to its
-            residual.
-        values
-            What `Readers.take` gave.
-        state
-            After the step.
+        events
+            What happened meanwhile.
+        marks
+            Of what is between the steps what has a handle, or was compared.
+        count
+            How many steps there are, what is between them not counted.
+        looks
+            Whether all values were read with one of them.
         """
-        length = len(state)
-        if length != self._length:
-            self._table_for(length)
-        before, holds = self._row, self._holds
-        begun = _NONE if before >= 0 else state_digest(self.state)
-        ended = _NONE if holds else state_digest(state)
-        digests = begun, ended, settings.digest
-        packed = before, *place, *settings.gravity, *told, *digests, restored_from, 0.0
-        assert self._table is not None
-        if holds:
-            row = self._add(self._table, (*packed, *values, state))
-        else:
-            row = self._add(self._table, (*packed, *values))
-        self.state, self._row = state, -1
-        if holds and row >= 0:
-            self._row = row
-            self._left[place[0]] = state, row
+        size = len(taken.states) + ROW_BYTES * (count + 1)
+        raw = taken, events, marks, count, looks
+        row = self._intake.natives_later(self._tell, raw, count, size)
+        if row < 0:
+            self._skip(taken, events, marks)
         return row
 
-    def restored(self, state: bytes, env: int) -> None:
-        """Take note of the state that the scene is in now.
+    def _skip(self, taken: Taken, events: list[Event], marks: list[Mark]) -> None:
+        """Take note of what the steps led to that are not kept."""
+        with self._intake.lock:
+            self._intake.catch_up()
+            for _ in events:
+                self._intake.refuse("events")
+            self._marked(marks, taken.states)
+            # Without the steps: handles, and the state in the end.
+            kept = [s for s in taken.steps if len(s) == BETWEEN]
+            self._untold.append((-1, taken._replace(steps=kept)))
+            begin, last = 0, (0, 0)
+            for end, *_ in taken.steps:
+                last, begin = ((begin, end) if end > begin else last), end
+            if last[1]:
+                self._untold.append(taken.states[slice(*last)])
 
-        Parameters
-        ----------
-        env
-            Whose it may be.
-        """
-        left, row = self._left.get(env, (b"", -1))
-        if state == left:
-            self.state, self._row = left, row
-        elif state != self.state:
-            self.state, self._row = state, -1
+    def _tell(self, raws: list[tuple[int, Any]]) -> None:
+        """Add one row of all these: for `Intake.natives_later`."""
+        items, self._untold = self._untold, []
+        happened = []
+        for row, (taken, events, marks, count, looks) in raws:
+            if looks:
+                items += self._looked_at(row, taken)
+            if count:
+                self._last_row = row + count - 1
+            self._marked(marks, taken.states)
+            items.append((row, taken))
+            happened += [(e[1], row + e[0], *e[2], None) for e in events]
+        content = self._intake.blob(encoded(items))
+        self._intake.add_raw(self._table, (content,))
+        if happened:
+            self._recorder.events_packed(happened)
 
-    def _table_for(self, length: int) -> None:
-        """Rows of another form: what was told in the old one can't be named there."""
-        many = length not in self._tables and len(self._tables) >= MOST_LENGTHS
-        held = 0 if many else length
-        table = self._tables.get(held)
-        if table is None:
-            table = add_raw_table(self._intake, self._frames, held)
-            self._tables[held] = table
-        self._table, self._length, self._holds = table, length, held > 0
-        self._row = -1
-        self._left.clear()
+    # -- what is read at times only ------------------------------------------------
 
+    def _looked_at(self, row: int, taken: Taken) -> list[Place]:
+        """Learn from the steps of which all was read, and compare; new places."""
+        begin, found = 0, []
+        for step in taken.steps:
+            begin, first = step[0], begin
+            if len(step) == BETWEEN:
+                continue
+            full, layout = step[1], step[-1]
+            self._last_row = row
+            row += 1
+            if full is None:
+                continue
+            state = taken.states[first:begin]
+            if layout != NO_LAYOUT:
+                self._compare(layout, state, full)
+            if self._learner is not None:
+                found += self._learned(state, full)
+        return found
 
-def state_digest(state: bytes) -> bytes:
-    """BLAKE2b of a captured state, `DIGEST_BYTES` long."""
-    return blake2b(state, digest_size=DIGEST_BYTES).digest()
+    def _marked(self, marks: list[Mark], states: bytes) -> None:
+        for what, about, begin, end in marks:
+            if what == RELEASED:
+                self._handles.pop(about, None)
+            elif what == SETTLED:
+                if self.layout is not None:
+                    self._compare(self.layout.number, states[begin:end], about)
+            elif what == CAPTURED:
+                self._handles[about] = states[begin:end]
+            elif about >= 0 and self._handles.get(about) != states[begin:end]:
+                self.exact = False
+
+    def _compare(self, number: int, state: bytes, full: list[Any]) -> None:
+        """Read all again from now on where the state doesn't hold what it held."""
+        checked, self._checked_row = self._checked_row, self._last_row
+        if self._layouts[number].holds(state, full) or self.layout is None:
+            return
+        self.layout = self._learner = None
+        if not full and len(self._layouts) < MOST_LEARNED:  # states have grown
+            self._learner = Learner()
+        count, why = self._last_row - checked, "values were not where they had been"
+        self._recorder.dropped(
+            r.Dropped("actors", max(count, 1), self._last_row, time_ns(), why)
+        )
+
+    def _learned(self, state: bytes, full: list[Any]) -> list[Place]:
+        assert self._learner is not None
+        self._learner.add(state, full)
+        if not self._learner.enough:
+            return []
+        frame, number = self._frames[0], len(self._layouts)
+        found = self._learner.learn(frame.fields, frame.dtype, number)
+        known = 0 if self.layout is None else len(self.layout.places)
+        if self._learner.over or number + 1 >= MOST_LEARNED:
+            self._learner = None
+        if found is None or len(found.places) <= known:
+            return []
+        self._layouts.append(found)
+        self.layout, self._checked_row = found, self._last_row
+        lists = found.places.tolist(), found.offsets.tolist()
+        return [Place(number, found.length, *lists)]
