@@ -100,7 +100,7 @@ def kill_and_look(tmp_path: Path, seed: int) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(10))
 def test_killed_at_a_random_moment(tmp_path: Path, seed: int) -> None:
     kill_and_look(tmp_path, seed)
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 import torch
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 
 from isoscope.app.environments import EnvFactory
 from isoscope.core import tap
-from isoscope.core.envs.vector import HybridVectorEnv
+from isoscope.core.envs.vector import HybridVectorEnv, WorkerDiedError
 from isoscope.core.recording.registry import load
 from tests.core.tap.adapters.same import assert_same, vector_run
+from tests.core.tap.support import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,3 +110,38 @@ def test_shared_scenes_in_workers(
     vector = partial(HybridVectorEnv, workers=workers, autoreset_mode=mode)
     found = compare(vector, EnvFactory("CartPole"), tmp_path / "run.isoscope.h5")
     assert set(found.column("native", "env").tolist()) == set(range(N))
+
+
+def step_on(env: HybridVectorEnv, acting: Any, times: int) -> None:
+    for _ in range(times):
+        env.step(acting)
+
+
+def test_a_hybrid_worker_that_is_killed_is_told_and_new_ones_are_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.isoscope.h5"
+    fns = [tap.factory(partial(gym.make, "CartPole-v1"), record=path) for _ in range(N)]
+    acting = np.zeros(N, np.int64)
+    for round_ in range(2):
+        env = HybridVectorEnv(fns, workers=N)
+        env.reset(seed=1)
+        step_on(env, acting, 3)
+        if not round_:
+            session: Any = tap.current()
+            merged = session.outlet._stream
+            until(lambda merged=merged: merged.length("transitions") >= 3 * N)  # type: ignore[misc]
+            os.kill(env.worker_info[1].pid, signal.SIGKILL)
+            with pytest.raises(WorkerDiedError, match="environment 1"):
+                step_on(env, acting, 100)
+            until(lambda: "with environments 1 died" in capsys.readouterr().err)
+        env.close()
+    tap.detach()
+    recording = load(path)
+    found = recording.labelled
+    assert found is not None
+    assert recording.complete
+    assert [(f.what, f.env) for f in found.failures()] == [("worker", 1)]
+    counts = [sum(t.env == env for t in found.transitions()) for env in range(N)]
+    assert counts[0] >= 6
+    assert counts[1] >= 6
