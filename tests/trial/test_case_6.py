@@ -1,62 +1,59 @@
-"""Restore twice: what follows a snapshot is a function of it alone, contact or not."""
+"""Restored twice: 5 steps or 35 between, what follows a snapshot is the same."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
-from isoscope.app.environments import EnvFactory
+from isoscope.core.replay.scene_engine import SceneEngine
+from tests.app.cli import as_json, printed
+from tests.trial.falling_run import EVERY, record
 
-SETTINGS = {"control_hz": 50, "simulation_hz": 250}
-ACTIONS = np.random.default_rng(0).uniform(-1, 1, (60, 3)).astype(np.float32)
+if TYPE_CHECKING:
+    from pathlib import Path
 
-
-def falling(scene: Any) -> Any:
-    return EnvFactory("FallingBodies", SETTINGS, scene=scene, precision="float32")()
-
-
-def steps(one: Any, first: int, n: int) -> tuple[list[Any], float]:
-    """Observations of n steps, and in how many of them the ball touched something."""
-    seen, touched = [], 0.0
-    for action in ACTIONS[first : first + n]:
-        seen.append(one.step(action)[0])
-        touched += float(one.read(0, "contacts_active").any())
-    return seen, touched
+FROM = f"control:0/1/{EVERY + 1}"
 
 
-@pytest.mark.parametrize("scene", ["independent", "shared"])
-def test_what_follows_a_snapshot_is_the_same_twice(scene: str) -> None:
-    one = falling(scene)
-    one.reset(seed=1)
-    assert steps(one, 0, 20)[1] == 0
-    snapshot = one.capture()
-    steps(one, 20, 5)
-    one.restore(snapshot)
-    a, touched = steps(one, 20, 25)
-    steps(one, 45, 10)
-    one.restore(snapshot)
-    b, _ = steps(one, 20, 25)
-    assert touched > 0, "nothing touches: the case shows nothing"
-    assert np.array_equal(np.stack(a), np.stack(b))
-    one.close()
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return record(tmp_path_factory.mktemp("case6") / "run.isoscope.h5")
 
 
-def test_in_the_scene_itself_too() -> None:
-    one = falling("independent")
-    one.reset(seed=1)
-    scene, ran = one.scene, []
-    for _ in range(60):
-        scene.step(0.005)
-    before = scene.capture()
-    for ahead in (5, 35):
-        for _ in range(ahead):
-            scene.step(0.005)
-        scene.restore(before)
-        for _ in range(60):
-            scene.step(0.005)
-        ran.append(scene.capture())
-    assert scene.is_equal(*ran)
-    assert not scene.is_equal(before, ran[0])
-    one.close()
+def test_it_is_a_function_of_the_state(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("replay", str(recorded), "--twice", "--from", FROM, "--steps", "20")
+    (one,) = as_json(capsys, *given)["twice"]
+    assert one["equal"]
+    assert one["first_difference"] is None
+    assert one["steps"] == 80
+    assert "Restored twice" in printed(capsys, *given)
+
+
+def test_one_that_is_not_is_a_finding(
+    recorded: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An engine that keeps something beside the state: each restore is a bit other."""
+    restored: list[int] = []
+    step = SceneEngine.step
+    restore = SceneEngine.restore_bytes
+
+    def counted(self: Any, data: bytes, worlds: Any = None) -> None:
+        restored.append(1)
+        restore(self, data, worlds)
+
+    def stepped(self: Any, h_s: float, worlds: Any) -> None:
+        step(self, h_s * (1 + 1e-9 * len(restored)), worlds)
+
+    monkeypatch.setattr(SceneEngine, "restore_bytes", counted)
+    monkeypatch.setattr(SceneEngine, "step", stepped)
+    given = ("replay", str(recorded), "--twice", "--from", FROM, "--steps", "5")
+    told = as_json(capsys, *given, status=1)
+    (one,) = told["twice"]
+    assert not one["equal"]
+    assert one["first_difference"] == 0
+    assert "function of the state" in one["why"]
