@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from isoscope.core.dataset.validate.report import Waiver
 from isoscope.core.errors import IsoscopeError, UsageError
+from isoscope.resources import icon
 from isoscope.widgets.curate.background import Background
 from isoscope.widgets.curate.empty import EmptyPage, why_empty
 from isoscope.widgets.export.buttons import Buttons
@@ -390,6 +391,7 @@ class ExportPanel(Panel):
     def apply_theme(self) -> None:
         """Take the theme's colours."""
         t = self.tokens
+        tick = icon(f"tick-{t.name}.svg").as_posix()
         dress(
             self,
             t,
@@ -399,7 +401,8 @@ class ExportPanel(Panel):
             "QCheckBox::indicator, QTreeView::indicator { width: 11px; height: 11px;"
             f" border: 1px solid {t.dim}; border-radius: 3px; background: {t.panel}; }}"
             "QCheckBox::indicator:checked, QTreeView::indicator:checked {"
-            f" background: {t.accent}; border-color: {t.accent}; }}"
+            f" background: {t.accent}; border-color: {t.accent};"
+            f' image: url("{tick}"); }}'
             f"QTreeView {{ border: 1px solid {t.border}; border-radius: 4px; }}"
             f"#export-stale, #export-left {{ color: {t.dim}; }}"
             f"#export-problem {{ color: {t.error}; }}"
