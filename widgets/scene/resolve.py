@@ -128,6 +128,8 @@ def _place_all(
                 translation, rotation = _between(actor, translation, rotation, between)
             at[shape.index] = translation
             turns[shape.index] = rotation
+        elif shape.kind is Kind.ROOT and shapes.links.get(shape.index):
+            continue  # its links say where it is; it has no body of its own
         elif shape.creation is None:
             poses[shape.index] = Pose.NOWHERE
         else:

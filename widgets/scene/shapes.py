@@ -5,7 +5,7 @@ Made once per actor of a recording; `extend` adds those that turn up while it gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -140,11 +140,15 @@ def extend(shapes: Shapes, actors: Sequence[Actor]) -> Shapes:
     changed = set()
     made = list(shapes.all)
     for actor in actors[len(shapes) :]:
-        # The articulation comes before its links; of two with one name, the last.
+        # Of two articulations with one name, the last before the link.
         root = roots.get(actor.parent_name or "", -1)
         shape = _shape_of(actor, root)
         if shape.kind is Kind.ROOT:
             roots[shape.name] = shape.index
+            early = _links_before(shape, made, actors)
+            if early:
+                links[shape.index] = early
+                changed.add(shape.index)
         elif root >= 0:
             links[root] = (*links.get(root, ()), shape.index)
             changed.add(root)
@@ -153,6 +157,20 @@ def extend(shapes: Shapes, actors: Sequence[Actor]) -> Shapes:
     for root in changed:
         bones[root] = _bones([made[root], *(made[link] for link in links[root])])
     return Shapes(tuple(made), links, bones)
+
+
+def _links_before(
+    root: Shape, made: list[Shape], actors: Sequence[Actor]
+) -> tuple[int, ...]:
+    """Links that were told before their articulation; hangs them on it."""
+    found = [
+        shape.index
+        for shape in made
+        if shape.root < 0 and actors[shape.index].parent_name == root.name
+    ]
+    for index in found:
+        made[index] = replace(made[index], root=root.index)
+    return tuple(found)
 
 
 def _bones(parts: list[Shape]) -> tuple[tuple[int, int], ...]:

@@ -56,6 +56,34 @@ def test_links_hang_on_what_is_nearest() -> None:
     assert np.allclose(state.links, [[at[root], at[cart]], [at[cart], at[pole]]])
 
 
+def late_articulation() -> Recording:
+    """An articulation told after its links, and without a pose of its own."""
+    at = np.zeros((3, 3))
+    recording = empty(3)
+    add_cube(recording, at, name="Arm/Base")
+    add_cube(recording, at + (0, 1, 0), name="Arm/Hand")
+    arm = add_cube(recording, at, name="Arm", type="Articulated", reference={})
+    arm.fields.tracks.clear()
+    return recording
+
+
+def test_links_told_before_their_articulation_hang_on_it() -> None:
+    recording = late_articulation()
+    whole, grown = shapes_of(recording.actors), shapes_of(recording.actors[:2])
+    assert grown.links == {}
+    for shapes in (whole, extend(grown, recording.actors)):
+        assert shapes.links == {2: (0, 1)}
+        assert [shape.root for shape in shapes.all] == [2, 2, -1]
+
+
+def test_an_articulation_without_a_pose_is_where_its_links_are() -> None:
+    recording = late_articulation()
+    state = resolve(recording, shapes_of(recording.actors), 1)
+    assert state.poses.tolist() == [Pose.RECORDED, Pose.RECORDED, Pose.NONE]
+    # the line between the two links, and none from where nothing is
+    assert np.allclose(state.links, [[[0, 0, 0], [0, 1, 0]]])
+
+
 def test_shapes_grow_without_making_the_known_ones_anew() -> None:
     actors = real("create_destroy").actors
     first = shapes_of(actors[:2])
