@@ -147,21 +147,9 @@ class Driver:
         CancelledError
             Of `progress`, unless `keep_cancelled`.
         """
-        part, tape = self._part, self._tape
-        last = max((stop for _, stop in part.compared.values()), default=-1)
-        rows = tape.rows[(tape.rows > part.start) & (tape.rows <= last)]
-        if part.alone is not None:
-            rows = rows[self._labels.env[rows] == part.alone]
+        last = max((stop for _, stop in self._part.compared.values()), default=-1)
         try:
-            self._begin(part.start)
-            before = part.start
-            for number, group in enumerate(tape.groups(rows)):
-                if progress is not None and number % TOLD_EVERY == 0:
-                    progress(number, len(rows))
-                self._between(before + 1, int(group[0]))
-                self._step(group)
-                before = int(group[-1])
-                self._after(before)
+            self._go(self._rows(last + 1), progress)
             if self._later is not None:
                 self._later.finish()
         except CancelledError as error:
@@ -180,6 +168,27 @@ class Driver:
         return self.done
 
     # -- between steps -----------------------------------------------------------------
+
+    def _rows(self, stop: int) -> Array:
+        """The rows that are stepped, from the beginning to before a row."""
+        part, tape = self._part, self._tape
+        rows: Array = tape.rows[(tape.rows > part.start) & (tape.rows < stop)]
+        if part.alone is not None:
+            rows = rows[self._labels.env[rows] == part.alone]
+        return rows
+
+    def _go(self, rows: Array, progress: Callable[[int, int], None] | None) -> int:
+        """Begin, and step these rows, with what happened between; the last of them."""
+        before = self._part.start
+        self._begin(before)
+        for number, group in enumerate(self._tape.groups(rows)):
+            if progress is not None and number % TOLD_EVERY == 0:
+                progress(number, len(rows))
+            self._between(before + 1, int(group[0]))
+            self._step(group)
+            before = int(group[-1])
+            self._after(before)
+        return before
 
     def _begin(self, start: int) -> None:
         values: dict[str, Any] = {}

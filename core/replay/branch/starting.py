@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.replay.driver import TOLD_EVERY, Driver, Part
+from isoscope.core.replay.driver import Driver, Part
 from isoscope.core.replay.engine import ReplayError
 
 if TYPE_CHECKING:
@@ -52,20 +52,9 @@ class _Reach(Driver):
 
     def reach(self, row: int, progress: Callable[[int, int], None] | None) -> int:
         """Go there; how many native steps it took."""
-        part, tape = self._part, self._tape
-        rows = tape.rows[(tape.rows > part.start) & (tape.rows < row)]
-        if part.alone is not None:
-            rows = rows[self._labels.env[rows] == part.alone]
+        rows = self._rows(row)
         try:
-            self._begin(part.start)
-            before = part.start
-            for number, group in enumerate(tape.groups(rows)):
-                if progress is not None and number % TOLD_EVERY == 0:
-                    progress(number, len(rows))
-                self._between(before + 1, int(group[0]))
-                self._step(group)
-                before = int(group[-1])
-                self._after(before)
+            before = self._go(rows, progress)
             self._between(before + 1, row)
         finally:
             for handle in self._handles.values():
