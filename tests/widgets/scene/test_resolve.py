@@ -61,7 +61,7 @@ def late_articulation() -> Recording:
     at = np.zeros((3, 3))
     recording = empty(3)
     add_cube(recording, at, name="Arm/Base")
-    add_cube(recording, at + (0, 1, 0), name="Arm/Hand")
+    add_cube(recording, at + np.array([0, 1, 0]), name="Arm/Hand")
     arm = add_cube(recording, at, name="Arm", type="Articulated", reference={})
     arm.fields.tracks.clear()
     return recording
