@@ -142,7 +142,7 @@ class Catalog:
         """Take in an entry of the directory; `lengths` are the pools'."""
         number, place, first, count, at = found[:5]
         table = self._by_id.get(number)
-        if entry(number, place, first, count, at) != found:
+        if not _is_sound(found):
             self.tell("an entry whose checksum is wrong", "/directory")
             return
         if table is None or place >= len(POOL_NAMES):
@@ -153,7 +153,9 @@ class Catalog:
         width = table.schema.widths.get(pool, -1)
         if last is not None and first == last.first and count == last.count:
             last.at[pool] = at
-        elif table.broken or first != table.stored or not count or width < 0:
+        elif table.broken:
+            return  # told before
+        elif first != table.stored or not count or width < 0:
             table.broken = True
             self.tell("blocks that don't follow each other", f"/directory {number}")
             return
@@ -171,8 +173,15 @@ class Catalog:
         if journal.sequence <= self.sequence:
             return
         self.sequence = journal.sequence
+        # What a table was told to have, it keeps: readers have counted on it.
+        torn = {
+            rows.table
+            for rows in journal.waiting
+            if rows.table in self._by_id and rows.first > self._by_id[rows.table].stored
+        }
         for table in self.tables.values():
-            table.tail, table.tail_first = table.tail[:0], table.stored
+            if table.id not in torn:
+                table.tail, table.tail_first = table.tail[:0], table.stored
             known = table.id < len(journal.lengths)
             table.limit = journal.lengths[table.id] if known else 0
         for rows in journal.waiting:
@@ -181,10 +190,31 @@ class Catalog:
             if waits is None or not size or len(rows.rows) % size:
                 self.tell("rows of an unknown table", "/journal")
                 continue
-            done = waits.stored
-            if rows.first > done:
-                self.tell("rows are missing before the journal", "/journal")
+            if rows.table in torn:
+                told = ("rows are missing before the journal", f"/journal {waits.id}")
+                if told not in self.problems:
+                    self.tell(*told)
                 continue
+            done = waits.stored
             skip = min(done - rows.first, len(rows.rows) // size)
             waits.tail = np.frombuffer(rows.rows, waits.schema.dtype)[skip:]
             waits.tail_first = done
+
+
+def written(entries: list[tuple[int, ...]]) -> int:
+    """How many of these last entries of the directory are not just being written.
+
+    HDF5 makes room for entries before it writes them. A look in between, likely where
+    the writer is of the same process, finds zeros there, which become entries later.
+    What a sound one follows is damaged instead.
+    """
+    stop = len(entries)
+    while stop and not _is_sound(entries[stop - 1]):
+        stop -= 1
+    return stop
+
+
+def _is_sound(found: tuple[int, ...]) -> bool:
+    """Whether an entry has the checksum of its numbers."""
+    number, place, first, count, at = found[:5]
+    return entry(number, place, first, count, at) == found

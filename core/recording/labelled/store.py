@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from isoscope.core.errors import ReadError, one_line
-from isoscope.core.recording.labelled.catalog import Catalog
+from isoscope.core.recording.labelled.catalog import Catalog, written
 from isoscope.core.recording.labelled.forms import (
     DIRECTORY,
     JOURNALS,
@@ -216,13 +216,15 @@ class Store:
         if dataset.shape[0] * DIRECTORY.itemsize > self._size * 2 + (1 << 26):
             raise OSError("it claims more blocks than a file of its size can hold")
         self._pools.clear()
-        entries = dataset[self._listed :]
+        entries = dataset[self._listed :].tolist()
+        if self.writer is not None:
+            entries = entries[: written(entries)]
         self._listed += len(entries)
         lengths = {p: self._fresh(f"pools/{p}").shape[0] for p in POOL_NAMES}
         for pool, length in lengths.items():
             if length * np.dtype(POOLS[pool]).itemsize > self._size * MAX_RATIO + 65536:
                 raise OSError("it claims more values than a file of its size can hold")
-        for found in entries.tolist():
+        for found in entries:
             self.catalog.add_entry(found, lengths)
 
     def _journal(self) -> Journal | None:
