@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FLUSH_S = 0.1  # until what arrived can be seen
 TOO_SLOW = "this window could not keep up"
+WORDS = 200  # letters that are kept of why a packet makes no sense
 
 
 class Mirror:
@@ -96,6 +97,12 @@ class Mirror:
                 r.Dropped("records", missed, wall_ns=time.time_ns(), why=TOO_SLOW)
             )
         self._merger.take(packet)
+
+    def refuse(self, why: str) -> None:
+        """Record that a packet was not taken, or not all of it, and why."""
+        self._recorder.dropped(
+            r.Dropped(r.SENSELESS_PACKETS, 1, wall_ns=time.time_ns(), why=why[:WORDS])
+        )
 
     def fail(self, what: str, message: str) -> None:
         """Record how the run failed, as far as that was seen from here."""

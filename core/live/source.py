@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isoscope.core.errors import CancelledError, IsoscopeError, ReadError
+from isoscope.core.errors import CancelledError, IsoscopeError, ReadError, one_line
 from isoscope.core.live.client import Client
 from isoscope.core.live.mirror import Mirror
 from isoscope.core.recording.labelled.reader import LabelledSource
@@ -210,10 +210,15 @@ class LiveSource:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Records that were not recorded, by kind; also those that we were slow for."""
+        """Records that were not recorded, by kind, also those that we were slow for.
+
+        What arrived and made no sense counts, too: as ``packets`` and ``messages``.
+        """
         counts: dict[str, int] = {}
         for dropped in self._reader.labelled.dropped():
             counts[dropped.what] = counts.get(dropped.what, 0) + dropped.count
+        if refused := sum(self.refused.values()):
+            counts["messages"] = refused
         return counts
 
     @property
@@ -284,8 +289,8 @@ class LiveSource:
         self.missed += message.missed
         try:
             self._mirror.take(packet, message.missed)
-        except PacketError:
-            self._client.refused["malformed"] += 1
+        except PacketError as error:
+            self._mirror.refuse(one_line(error))
         self._client.credit(message.sequence)
 
     def _watch(self) -> None:

@@ -17,6 +17,7 @@ from isoscope.core.errors import CancelledError, ReadError
 from isoscope.core.recording.labelled.forms import FORMAT_NAME, version_of
 from isoscope.core.recording.labelled.hdf5 import writer_of
 from isoscope.core.recording.labelled.labelled import LabelledRecording
+from isoscope.core.recording.labelled.records import SENSELESS_PACKETS
 from isoscope.core.recording.labelled.store import Store
 from isoscope.core.recording.labelled.transition_tracks import (
     TransitionRows,
@@ -385,9 +386,17 @@ class LabelledSource:
             told.append(
                 f"{end.why} after its writer died: its last moments are missing"
             )
-        lost = sum(d.count for d in self.labelled.dropped())
+        dropped = self.labelled.dropped()
+        senseless = [d for d in dropped if d.what == SENSELESS_PACKETS]
+        packets = sum(d.count for d in senseless)
+        lost = sum(d.count for d in dropped) - packets
         if lost:
             told.append(f"{lost} records were dropped while recording")
+        if senseless:
+            told.append(
+                f"{packets} packet{'s' * (packets != 1)} of the run made no sense, and "
+                f"what was there is missing here; the last time: {senseless[-1].why}"
+            )
         return [Problem(line, _STATE) for line in told]
 
 

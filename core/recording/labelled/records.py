@@ -484,6 +484,10 @@ class ChunkEvent(msgspec.Struct):
     record: Any = None
 
 
+# Packets of a run that a window could not take: they made no sense.
+SENSELESS_PACKETS = "packets"
+
+
 class Dropped(msgspec.Struct):
     """How many records of a kind were not recorded since the last such record."""
 
@@ -522,6 +526,7 @@ def plain(value: Any) -> Any:
 
 __all__ = [
     "DIGEST_BYTES",
+    "SENSELESS_PACKETS",
     "UNRECORDED_INPUT",
     "ActorInfo",
     "Array",
