@@ -17,7 +17,6 @@ import numpy as np
 
 from isoscope.core.recording.labelled.forms import read_definitions
 from isoscope.core.recording.labelled.tables import FIXED, Column, Schema
-from isoscope.core.tap.held import Held
 from isoscope.core.tap.raw_natives import COLUMNS, RawNatives
 from isoscope.core.tap.raw_natives import KIND as RAW
 from isoscope.core.tap.rowmap import RowMap
@@ -80,7 +79,6 @@ class Merger:
         self._scenes: dict[int, int] = {-1: -1}
         self._actors: dict[int, int] = {-1: -1}
         self._snapshots: dict[int, int] = {}
-        self._held: dict[int, Held] = {}  # by frame, of native steps
         self._maps = {"native": RowMap(), "transitions": RowMap()}
         # Which native step of the source was the first that came; None before that.
         self.began: int | None = None
@@ -165,6 +163,7 @@ class Merger:
             return blocks
         native = self._fixed["native"]
         numbers, parts, found = [], [], []
+        framed: dict[int, list[Array]] = {}
         for (number, first, rows), raw in zip(blocks, raws, strict=True):
             if number == native:
                 numbers.append(np.arange(first, first + len(rows)))
@@ -176,13 +175,11 @@ class Merger:
                 steps = raw.expand(contents)
                 numbers.append(steps.numbers)
                 parts.append(steps.natives)
-                for frame, packed, layout in steps.frames:
-                    self._held.setdefault(frame, Held()).add(packed, layout)
-                if raw.first in self._held:
-                    for check in steps.checks:
-                        self._held[raw.first].checked(*check)
-        for frame, held in self._held.items():
-            found += [(frame, 0, rows) for rows in held.take()]
+                for frame, packed in steps.frames:
+                    framed.setdefault(frame, []).append(packed)
+        for frame, several in framed.items():
+            values = np.concatenate(several)
+            found.append((frame, 0, values[np.argsort(values["row"], kind="stable")]))
         unsorted = np.concatenate(numbers)
         order = np.argsort(unsorted, kind="stable")
         at, steps_in_order = unsorted[order], np.concatenate(parts)[order]

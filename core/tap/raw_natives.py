@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from hashlib import blake2b
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -31,7 +30,6 @@ KIND = "raw"
 COLUMNS = (Column("content", "<i4", (), None, "bytes"),)
 _ABSENT = bytes(DIGEST_BYTES)
 _ZERO = int(StepKind.ZERO)
-NO_LAYOUT = -1
 
 
 class Step(NamedTuple):
@@ -42,49 +40,33 @@ class Step(NamedTuple):
     end
         Where in `Taken.states` the state after it ends; it begins where the one before
         ends.
-    full
-        All values of the frames; None where only `values` were read.
     told
         Columns of ``native`` from the solver's status to its residual.
     values
-        What the layout doesn't have, all without one.
-    layout
-        Number of the `Place` by which the others lie in the state, or `NO_LAYOUT`.
+        Of the frames, end to end.
     """
 
     end: int
-    full: list[Any] | None
     h_s: float
     scene_time_s: float
     wall_ns: int
     told: tuple[int, int, float]
     restored_from: int
     values: list[Any]
-    layout: int
 
 
 class Between(NamedTuple):
-    """What happened to the state between native steps.
+    """The state became another one between native steps.
 
     Attributes
     ----------
     end
-        As in `Step`; where the one before ends if the state was not taken.
-    what
-        ``RESTORED``: the state is that of a handle, and was taken. ``KNOWN``: it was
-        not. ``CAPTURED``: under a handle. ``RELEASED``: a handle. ``SETTLED``: taken
-        to be compared with all of the row's values.
-    about
-        Value of the handle, -1 if it isn't known; or the values, none where there is
-        nothing to be compared and what waits is to be let go of.
+        As in `Step`: of the state that it became.
     """
 
     end: int
-    what: int
-    about: Any
 
 
-RESTORED, KNOWN, CAPTURED, RELEASED, SETTLED = range(5)
 BETWEEN = len(Between._fields)
 
 
@@ -119,19 +101,6 @@ class Taken(NamedTuple):
     steps: list[tuple[Any, ...]]
 
 
-class Place(NamedTuple):
-    """Which values of the first frame lie in states of one length, and where.
-
-    Rows with such values are told once a later state held all the values that were
-    read with it.
-    """
-
-    number: int
-    length: int
-    places: list[int]
-    offsets: list[int]
-
-
 def add_raw_table(intake: Intake, frames: Sequence[Frame], scene: int) -> Buffer:
     """Add a table of raw native steps to an intake that is going to be merged.
 
@@ -150,14 +119,13 @@ def add_raw_table(intake: Intake, frames: Sequence[Frame], scene: int) -> Buffer
         return intake.buffers[intake.add_table(schema, {KIND: about})]
 
 
-def encoded(items: Sequence[bytes | Place | tuple[int, Taken]]) -> bytes:
+def encoded(items: Sequence[bytes | tuple[int, Taken]]) -> bytes:
     """The content of a row.
 
     Parameters
     ----------
     items
-        In order: the state in which the scene is; a place before it is used; steps with
-        the number of the first.
+        In order: the state in which the scene is; steps with the number of the first.
     """
     return msgspec.msgpack.encode(items)
 
@@ -172,16 +140,12 @@ class Expanded(NamedTuple):
     natives
         Rows of ``native``, structured [n].
     frames
-        Rows of frames, structured, with the table's number and the layout whose check
-        they wait for, or `NO_LAYOUT`; in order.
-    checks
-        Layout, row, and whether the rows up to this one hold.
+        Rows of frames, structured [n], with the table's number.
     """
 
     numbers: Array
     natives: Array
-    frames: list[tuple[int, Array, int]]
-    checks: list[tuple[int, int, bool]]
+    frames: list[tuple[int, Array]]
 
 
 class RawNatives:
@@ -201,7 +165,6 @@ class RawNatives:
     """
 
     def __init__(self, frames: Mapping[int, Schema], scene: int) -> None:
-        self.first = next(iter(frames), -1)
         self._scene = scene
         self._frames = []
         for table, schema in frames.items():
@@ -210,12 +173,8 @@ class RawNatives:
             width = np.empty(0, schema.dtype)["values"].shape[1]
             self._frames.append((table, schema.dtype, width))
         self._width = sum(width for *_, width in self._frames)
-        self._layouts: dict[int, _Cut] = {}
-        self._layout = NO_LAYOUT  # the last one
-        self._waits: dict[int, int] = {}  # by layout the last row that does
-        self._state: tuple[bytes, bytes] = b"", _ABSENT  # and its digest
+        self._state = b"", _ABSENT  # and its digest
         self._left: dict[int, tuple[bytes, bytes]] = {}  # by environment
-        self._handles: dict[int, tuple[bytes, bytes]] = {}
 
     def expand(self, contents: Sequence[Any]) -> Expanded:
         """Take contents apart."""
@@ -225,9 +184,6 @@ class RawNatives:
                 for item in msgspec.msgpack.decode(content):
                     if isinstance(item, bytes):
                         self._state = item, state_digest(item)
-                    elif len(item) == len(Place._fields):
-                        place = Place(*item)
-                        self._layouts[place.number] = self._cut(place)
                     else:
                         row, taken = item
                         self._take(int(row), Taken(*taken), rows)
@@ -236,7 +192,7 @@ class RawNatives:
         packed = b"".join(rows.natives)
         natives = np.frombuffer(packed, NATIVE.dtype).copy()
         numbers = np.array(rows.numbers, np.int64)
-        return Expanded(numbers, natives, self._framed(rows, numbers), rows.checks)
+        return Expanded(numbers, natives, self._framed(rows, numbers))
 
     def _take(self, row: int, taken: Taken, rows: _Rows) -> None:
         place, substep, kind, where, gravity, digest, states, steps = taken
@@ -245,9 +201,9 @@ class RawNatives:
             state = states[begin : step[0]]
             begin = step[0]
             if len(step) == BETWEEN:
-                self._between(step[1], step[2], state, env, rows)
+                self._between(state, env)
                 continue
-            _, full, h_s, time_s, wall_ns, told, restored_from, values, layout = step
+            _, h_s, time_s, wall_ns, told, restored_from, values = step
             before = self._state[1]
             self._state = self._left[env] = state, state_digest(state)
             whole = kind if h_s else _ZERO
@@ -258,76 +214,31 @@ class RawNatives:
             rows.natives.append(native)
             rows.numbers.append(row)
             rows.values.append(values)
-            rows.states.append(state)
-            rows.layouts.append(layout)
-            if layout != NO_LAYOUT:
-                self._layout, self._waits[layout] = layout, row
-                if full is not None:
-                    self._settle(rows, state, full)
             row += 1
             substep += 1
 
-    # -- states ------------------------------------------------------------------------
+    def _between(self, state: bytes, env: int) -> None:
+        """Take in the state that the scene is in now; hashed where it's another one."""
+        left = self._left.get(env, self._state)
+        if state == left[0]:
+            self._state = left
+        elif state != self._state[0]:
+            self._state = state, state_digest(state)
 
-    def _between(
-        self, what: int, about: Any, state: bytes, env: int, rows: _Rows
-    ) -> None:
-        """Take in a `Between`."""
-        if what == KNOWN:
-            self._state = self._handles.get(about, (b"", _ABSENT))
-        elif what == RELEASED:
-            self._handles.pop(about, None)
-        elif what == SETTLED:
-            self._settle(rows, state, about)
-        else:
-            mine = self._left.get(env, self._state)
-            if state == mine[0]:
-                self._state = mine
-            elif state != self._state[0]:
-                self._state = state, state_digest(state)
-            if what == CAPTURED:
-                self._handles[about] = self._state
-
-    # -- values ------------------------------------------------------------------------
-
-    def _cut(self, place: Place) -> _Cut:
-        if not self._frames:
-            raise ValueError("raw steps with values of no frame")
-        _, dtype, width = self._frames[0]
-        return _Cut(place, np.empty(0, dtype)["values"].dtype, width)
-
-    def _settle(self, rows: _Rows, state: bytes, full: list[Any]) -> None:
-        """Say of what waits for the last layout's check whether it may be told."""
-        last = self._waits.pop(self._layout, None)
-        if last is not None:
-            holds = self._layouts[self._layout].holds(state, full)
-            rows.checks.append((self._layout, last, holds))
-
-    def _framed(self, rows: _Rows, numbers: Array) -> list[tuple[int, Array, int]]:
-        """The frames' rows, in runs of one layout."""
+    def _framed(self, rows: _Rows, numbers: Array) -> list[tuple[int, Array]]:
+        """The frames' rows."""
         if not self._frames or not len(numbers):
             return []
-        layouts = np.array(rows.layouts, np.int64)
-        starts = [0, *(np.flatnonzero(np.diff(layouts)) + 1).tolist(), len(layouts)]
-        found = []
-        for a, b in pairwise(starts):
-            layout = int(layouts[a])
-            values = np.array(rows.values[a:b], np.float64).reshape(b - a, -1)
-            at = 0
-            for k, (table, dtype, width) in enumerate(self._frames):
-                packed = np.empty(b - a, dtype)
-                packed["row"], packed["valid"] = numbers[a:b], 1
-                if layout == NO_LAYOUT:
-                    if values.shape[1] != self._width:
-                        raise ValueError("raw steps whose values are not their frames'")
-                    packed["values"] = values[:, at : at + width]
-                elif not k:
-                    cut = self._layouts[layout]
-                    cut.fill(packed["values"], values, rows.states[a:b])
-                else:
-                    raise ValueError("raw steps with a layout of more than one frame")
-                at += width
-                found.append((table, packed, NO_LAYOUT if k else layout))
+        values = np.array(rows.values, np.float64).reshape(len(numbers), -1)
+        if values.shape[1] != self._width:
+            raise ValueError("raw steps whose values are not their frames'")
+        at, found = 0, []
+        for table, dtype, width in self._frames:
+            packed = np.empty(len(numbers), dtype)
+            packed["row"], packed["valid"] = numbers, 1
+            packed["values"] = values[:, at : at + width]
+            at += width
+            found.append((table, packed))
         return found
 
 
@@ -338,48 +249,6 @@ class _Rows:
         self.natives: list[bytes] = []
         self.numbers: list[int] = []
         self.values: list[list[Any]] = []
-        self.states: list[bytes] = []
-        self.layouts: list[int] = []
-        self.checks: list[tuple[int, int, bool]] = []
-
-
-class _Cut:
-    """Cuts values out of states."""
-
-    def __init__(self, place: Place, dtype: Any, width: int) -> None:
-        places, offsets = (np.array(p, np.int64) for p in place[2:])
-        size = dtype.itemsize
-        if (
-            places.ndim != 1
-            or places.shape != offsets.shape
-            or not len(places)
-            or (np.diff(places) <= 0).any()
-            or not 0 <= places[0] <= places[-1] < width
-            or offsets.min() < 0
-            or offsets.max() + size > place.length
-        ):
-            raise ValueError("raw steps with values where there are none")
-        self._dtype, self._length, self._width = dtype, place.length, width
-        self._places = places
-        self._others = np.setdiff1d(np.arange(width), places)
-        self._bytes = (offsets[:, None] + np.arange(size)).reshape(-1)
-
-    def _found(self, states: list[bytes]) -> Array:
-        if any(len(state) != self._length for state in states):
-            raise ValueError("raw steps with a state of another length")
-        content = np.frombuffer(b"".join(states), np.uint8).reshape(len(states), -1)
-        found: Array = np.ascontiguousarray(content[:, self._bytes]).view(self._dtype)
-        return found
-
-    def fill(self, into: Array, asked: Array, states: list[bytes]) -> None:
-        into[:, self._places] = self._found(states)
-        into[:, self._others] = asked
-
-    def holds(self, state: bytes, full: list[Any]) -> bool:
-        if len(state) != self._length or len(full) != self._width:
-            return False
-        told = np.array(full, self._dtype)[self._places]
-        return told.tobytes() == self._found([state]).tobytes()
 
 
 def state_digest(state: bytes) -> bytes:

@@ -47,14 +47,6 @@ class Outlet(Protocol):
         ...
 
 
-class Settling(Protocol):
-    """What may have something left to be told at the end."""
-
-    def settle(self) -> None:
-        """Tell it."""
-        ...
-
-
 class Command:
     """Something that a window asks for.
 
@@ -166,8 +158,6 @@ class TapSession:
         then nothing is to be told any more.
     guard
         A :class:`Guard`.
-    settling
-        What is asked at the end for what it has left to be told.
     stepped, begun
         By environment that is stepped by itself, the number of the transition that its
         last control step and its last reset were recorded as.
@@ -196,7 +186,6 @@ class TapSession:
         self.made: dict[int, weakref.ref[Any]] = {}  # by factories, to find twins
         self.stepped: dict[int, int] = {}
         self.begun: dict[int, int] = {}
-        self.settling: weakref.WeakSet[Settling] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._next_index = 0
         self._lanes: list[int] = []
@@ -319,9 +308,6 @@ class TapSession:
 
     def close(self, why: str = "") -> None:
         """End the session: what was told is taken on, windows and files are told."""
-        for one in list(self.settling) if self.on else ():
-            with self.guard:
-                one.settle()
         with self._lock:
             self.on = False
             outlet, self.outlet = self.outlet, None

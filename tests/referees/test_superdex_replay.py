@@ -21,6 +21,7 @@ from isoscope.app.replay_engines import EngineOptions, engine_maker
 from isoscope.core.attribution.attributor import attribute
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.isolation.context import Examined
+from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.registry import load
 from isoscope.core.replay.again import ReplayOptions, replay
 from isoscope.core.replay.tape import tapes
@@ -119,6 +120,25 @@ def test_four_environments_alone_to_the_last_bit(
         (env, True) for env in range(ENVS)
     ]
     assert seen["b"] == "superdex 1.0.1 (float32)"
+
+
+def test_nothing_of_an_ordinary_run_is_missing(recorded: Any) -> None:
+    recording = load(recorded("together"))
+    assert recording.problems == []
+    assert recording.labelled is not None
+    assert not recording.labelled.records("dropped", r.Dropped)
+    compared = 0
+    for actor in recording.actors:
+        for name in actor.fields:
+            window = recording.track_of(actor, name).read(0, len(recording))
+            assert window.valid.all(), (actor.name, name)
+            compared += 1
+    assert compared >= 2 * 6 + 3
+    last: dict[int, bytes] = {}
+    for k, native in enumerate(recording.labelled.records("native", r.NativeStep)):
+        if native.control_step > 0:
+            assert native.digest_before == last[native.env], k
+        last[native.env] = native.digest_after
 
 
 @pytest.mark.parametrize("mode", ["actions", "pinned"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from isoscope.core.recording.labelled import records as r
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
     from isoscope.core.recording.labelled.frames import Frame
     from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
@@ -80,34 +79,6 @@ class Readers:
         for get, frame in self.soft:
             flat += np.asarray(get(), frame.dtype).reshape(-1).tolist()
         return flat
-
-    def asking(self, places: Iterable[int]) -> Callable[[], list[Any]]:
-        """What reads only the fields of `frame` that have these places, in order."""
-        wanted, start = set(places), 0
-        gets = []
-        for size, get in self._fields():
-            if not wanted.isdisjoint(range(start, start + size)):
-                gets.append(get)
-            start += size
-
-        def ask() -> list[Any]:
-            flat: list[Any] = []
-            for get in gets:
-                flat += get()
-            return flat
-
-        return ask
-
-    def _fields(self) -> Iterator[tuple[int, Get]]:
-        """Of each field of `frame` its size, and what reads it alone."""
-        for root, mass, linear, angular in self.rigid:
-            for get in (root, mass):
-                yield 3, partial(_part, get, "translation")
-                yield 4, partial(_part, get, "rotation")
-            for get in (linear, angular):
-                yield 3, partial(_part, get)
-        for fill, values in self.joints:
-            yield len(values), partial(_filled, fill, values)
 
     def frames(self) -> list[Frame]:
         """What that goes into, in order."""
@@ -272,18 +243,6 @@ class Actors:
         )
         frame = self._recorder.frame([displacement], self._real, scene=self._number)
         readers.soft.append((get, frame))
-
-
-def _part(get: Get, name: str = "") -> list[Any]:
-    found = get()
-    told: list[Any] = (getattr(found, name) if name else found).tolist()
-    return told
-
-
-def _filled(fill: Callable[[Any], None], values: Any) -> list[Any]:
-    fill(values)
-    told: list[Any] = values.tolist()
-    return told
 
 
 def _rigid_fields(number: int) -> list[r.Field]:

@@ -169,7 +169,7 @@ def _restore(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             gone = release_immediately
             if gone is _NOT_GIVEN:
                 gone = kwargs.get("release_immediately", False)
-            watch.restored(handle, bool(gone))
+            watch.restored(handle, released=bool(gone))
         return result
 
     return restore

@@ -60,7 +60,6 @@ class MochiTap(SingleTap):
         self._inner: Any = None
         self._clips = True
         self._asked = session.snapshots_asked
-        session.settling.add(self)
 
     # -- identity ----------------------------------------------------------------------
 
@@ -102,7 +101,6 @@ class MochiTap(SingleTap):
                 watch.hand_on()
             watch.owner = self
             if control_step == 0:
-                watch.settle()  # states may have another length until it steps
                 watch.starts_from(inner._initial_state_snapshot)
                 watch.look_again()
 
@@ -156,17 +154,6 @@ class MochiTap(SingleTap):
         if watch is not None and watch.owner is self:
             watch.snapshot("exception")
         self._let_go()
-
-    def settle(self) -> None:
-        """Have the scene's last values compared, so that they are told."""
-        watch, inner = self._watch, self._inner
-        if (
-            watch is not None
-            and watch.owner is None
-            and not inner._is_closed
-            and inner._scene is watch.scene
-        ):
-            watch.settle()
 
     def _let_go(self) -> None:
         watch = self._watch
@@ -261,8 +248,6 @@ class MochiTap(SingleTap):
             return original(env)
         manager, name = env._scene_manager, env._scene_name
         watch.owner = self
-        with session.guard:
-            watch.settle()
         try:
             result = original(env)
         except BaseException as error:

@@ -19,22 +19,10 @@ from isoscope.core.recording.labelled.records import NAN
 from isoscope.core.recording.model import StepKind
 from isoscope.core.tap.adapters.superdex.actors import Actors
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
-from isoscope.core.tap.adapters.superdex.native_rows import NativeRows
-from isoscope.core.tap.raw_natives import (
-    CAPTURED,
-    KNOWN,
-    NO_LAYOUT,
-    RELEASED,
-    RESTORED,
-    SETTLED,
-    Taken,
-    state_digest,
-)
+from isoscope.core.tap.adapters.superdex.native_rows import NativeRows, last_state
+from isoscope.core.tap.raw_natives import Taken, state_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from isoscope.core.tap.adapters.superdex.layout import Layout
     from isoscope.core.tap.session import TapSession
 
 # As plain numbers: an enumeration's members take longer to pack.
@@ -53,12 +41,6 @@ COVERS = (
     "scene time",
 )
 MOST_HANDLES = 1 << 16
-FIRST_SEEN = 32  # restores after which the state is always taken
-LEAST_UNSEEN = 6  # restores after which it then isn't; fewer than twice as many
-MOST_EXACT = 1024  # handles
-LEAST_DUE = 48  # native steps between two checks of a layout; fewer than twice as many
-DUE_NS = 10_000_000  # where steps take long
-MOST_ODD = 16  # states of another length, before the layout is given up
 MOST_KEPT = 64  # native steps of one control step, before they are handed on
 
 
@@ -131,25 +113,8 @@ class SceneWatch:
         self._bytes = physics.DynamicArrayUint8()
         self._steps: list[tuple[Any, ...]] = []
         self._events: list[tuple[int, str, tuple[Any, ...]]] = []
-        self._marks: list[tuple[int, Any, int, int]] = []
         self._count = 0  # native steps among them
-        self._looks = False  # whether all values were read with one
-        # Values of handles whose states are known, restores that were looked at, and
-        # how many aren't before the next that is.
-        self._exact: set[int] = set()
-        self._seen = self._unseen = 0
-        # What of the values lies in states, what doesn't, and when that is checked.
-        self._layout: Layout | None = None
-        self._asked: list[int] = []
-        self._ask: Callable[[], list[Any]] = list
-        self._due = self._due_ns = 0
-        self._turn = 1
-        self._odd = 0  # states in a row that have another length than the layout's
-        self._last: tuple[bytes, list[tuple[Any, ...]]] = (
-            b"",
-            [],
-        )  # handed on with a state
-        self._stale = True  # whether the scene is known to be in another one
+        self._last = b""  # the state as it was last taken and handed on
         self._capture = partial(physics.Scene.capture_state_to_bytes, scene)
         self._pid = os.getpid()
         self._stats = scene.get_solver_stats
@@ -184,12 +149,14 @@ class SceneWatch:
         try:
             self._record(h_s)
         except Exception as error:  # noqa: BLE001 the run goes on
+            end = len(self._bytes)
+            if end > (self._steps[-1][0] if self._steps else 0):
+                self._steps.append((end,))  # a state that goes with no step
             self.session.guard.failed(error)
 
     def _record(self, h_s: float) -> None:
-        captured, steps = self._bytes, self._steps
+        captured = self._bytes
         self._capture(captured)
-        self._stale = False
         stats = self._stats()
         status = stats.convergence_status
         if status is not self._status:
@@ -197,43 +164,12 @@ class SceneWatch:
             self.bad = status == self._diverged
         restored_from, self._restored_from = self._restored_from, -1
         told = self._status_number, stats.max_non_linear_iters, stats.residual_norm
-        end, wall_ns, layout = len(captured), time_ns(), self._layout
-        if layout is None:
-            values = full = self._readers.take()
-            number, self._looks = NO_LAYOUT, True
-        elif (
-            self._due > 0
-            and wall_ns < self._due_ns
-            and end - (steps[-1][0] if steps else 0) == layout.length
-        ):
-            self._due -= 1
-            values, full, number = self._ask(), None, layout.number
-        else:
-            values, full, number = self._compared(end, wall_ns)
-        when = h_s, self._time(), wall_ns
-        steps.append((end, full, *when, told, restored_from, values, number))
+        when = h_s, self._time(), time_ns()
+        step = len(captured), *when, told, restored_from, self._readers.take()
+        self._steps.append(step)
         self._count += 1
         if self.owner is None or self._count >= MOST_KEPT:
             self.hand_on()
-
-    def _compared(self, end: int, wall_ns: int) -> tuple[Any, Any, int]:
-        """Read all values, to be compared with those that lie in the state."""
-        layout, steps = self._layout, self._steps
-        full, self._looks = self._readers.take(), True
-        assert layout is not None
-        begin = steps[-1][0] if steps else 0
-        if end - begin != layout.length:
-            self._odd += 1
-            if self._odd == MOST_ODD:  # it has become another one
-                steps.append((begin, SETTLED, []))
-                self._marks.append((SETTLED, [], 0, 0))
-            return full, full, NO_LAYOUT
-        self._odd = 0
-        # Never in step with anything: each time after another number of steps.
-        self._turn = self._turn * 75 % 65537
-        self._due = LEAST_DUE + self._turn % LEAST_DUE
-        self._due_ns = wall_ns + DUE_NS
-        return [full[k] for k in self._asked], full, layout.number
 
     def hand_on(self) -> None:
         """Give what was read to the recording: before anybody asks for its numbers."""
@@ -243,12 +179,9 @@ class SceneWatch:
         states = b""
         if steps:
             states = bytes(self._bytes)
-            if states:
-                self._bytes.clear()
-                self._last = states, steps
-        marks, looks = self._marks, self._looks
-        self._steps, self._events, self._marks = [], [], []
-        self._count, self._looks = 0, False
+            self._bytes.clear()
+            self._last = last_state(states, steps)
+        self._steps, self._events, self._count = [], [], 0
         place, substep, kind = _NOBODY, -1, FREE
         if owner is not None:
             k, substep = owner.control_step, owner.substep
@@ -256,11 +189,7 @@ class SceneWatch:
             owner.substep += count
         where = self._pid, get_ident()
         about = place, substep, kind, where, self._gravity, self._digest
-        row = self._rows.add(Taken(*about, states, steps), events, marks, count, looks)
-        if self._rows.layout is not self._layout:
-            if self._layout is not None and self._rows.layout is not None:
-                self._take(SETTLED, self._readers.take())
-            self._learned(self._rows.layout)
+        row = self._rows.add(Taken(*about, states, steps), events, count)
         if row < 0 or not count:
             return
         self.last_row = row + count - 1
@@ -268,20 +197,6 @@ class SceneWatch:
             if owner.first_row < 0:
                 owner.first_row = row
             owner.last_row = self.last_row
-
-    def _learned(self, layout: Layout | None) -> None:
-        """Read less from the next step on, or all again."""
-        self._layout, self._due, self._odd = layout, 0, 0
-        if layout is not None:
-            self._asked = layout.asked.tolist()
-            self._ask = self._readers.asking(self._asked)
-
-    def settle(self) -> None:
-        """Check what waits for a check: nothing is going to be stepped soon."""
-        if self._layout is not None:
-            self.hand_on()
-            self._take(SETTLED, self._readers.take())
-            self.hand_on()
 
     def failed(self, doing: str, error: BaseException) -> None:
         """Be told that something raised."""
@@ -301,11 +216,11 @@ class SceneWatch:
 
     # -- snapshots ---------------------------------------------------------------------
 
-    def restored(self, handle: Any, released: bool) -> None:
+    def restored(self, handle: Any, *, released: bool) -> None:
         """Be told that a state was restored.
 
-        What was captured under the handle is known, so the state isn't taken again each
-        time: at first it is, then now and then, and always once it was another one.
+        The state is taken again each time: whatever the handle stood for, this is what
+        the next step begins from.
 
         Parameters
         ----------
@@ -315,53 +230,30 @@ class SceneWatch:
         with self.session.guard:
             value = getattr(handle, "value", -1)
             snapshot = self._handles.get(value, -1)
-            if self._count:
-                self.hand_on()
-            known = value in self._exact
-            begins = value in self._initial
-            if known and self._unseen > 0 and self._rows.exact and not begins:
-                self._unseen -= 1
-                self._stale = True
-                self._steps.append((len(self._bytes), KNOWN, value))
-            else:
-                self._take(RESTORED, value if known else -1)
-                self._seen += 1
-                if self._seen > FIRST_SEEN:
-                    self._turn = self._turn * 75 % 65537
-                    self._unseen = LEAST_UNSEEN + self._turn % LEAST_UNSEEN
-            if begins:
+            self._take()
+            if value in self._initial:
                 self._initial.discard(value)
                 snapshot = self.snapshot("initial", value)
-            if known and released:
-                self._forget(value)
+            if released:
+                self._handles.pop(value, None)
             self._restored_from = snapshot
             self._tell("restore", snapshot)
 
     def captured(self, handle: Any) -> None:
         """Be told that a state was captured under a handle."""
         with self.session.guard:
-            value = getattr(handle, "value", -1)
-            if value >= 0 and len(self._exact) < MOST_EXACT:
-                # Quick, since the engine has just done the same.
-                self._exact.add(value)
-                self._take(CAPTURED, value)
+            # One that is used again stands for another state.
+            self._handles.pop(getattr(handle, "value", -1), None)
             self._tell("capture")
 
-    def _forget(self, value: int) -> None:
-        self._exact.discard(value)
-        self._steps.append((len(self._bytes), RELEASED, value))
-        self._marks.append((RELEASED, value, 0, 0))
-
     def released(self, handle: Any) -> None:
-        """Be told that a handle was released."""
+        """Be told that a handle was released; all of them where it is None."""
         with self.session.guard:
-            value = getattr(handle, "value", -1)
-            self._handles.pop(value, None)
-            if handle is None:  # all of them
-                for held in list(self._exact):
-                    self._forget(held)
-            elif value in self._exact:
-                self._forget(value)
+            if handle is None:
+                self._handles.clear()
+                self._initial.clear()
+            else:
+                self._handles.pop(getattr(handle, "value", -1), None)
             self._tell("release")
 
     def starts_from(self, handle: Any) -> None:
@@ -436,8 +328,6 @@ class SceneWatch:
             self._readers = self._actors.refresh()
             about = self._recorder, self._readers, self._state(), self.number
             self._rows = NativeRows(*about)
-            self._exact.clear()
-            self._learned(None)
             names = [(a.actor.get_name(), a.kind) for a in self._actors.known.values()]
             self._header = {"topology": digest({"actors": names}).hex()}
         values = self._configuration.read(self._actors.known.values())
@@ -469,28 +359,18 @@ class SceneWatch:
     def _env(self) -> int:
         return -1 if self.owner is None else self.owner.number
 
-    def _take(self, what: int = RESTORED, about: Any = -1) -> None:
+    def _take(self) -> None:
         """Take the state as bytes: what the next step begins from."""
-        begin = len(self._bytes)
         self._capture(self._bytes)
-        end = len(self._bytes)
-        self._stale = False
-        self._steps.append((end, what, about))
-        self._marks.append((what, about, begin, end))
+        self._steps.append((len(self._bytes),))
 
     def _state(self) -> bytes:
-        """The state as it was last taken, or as it is where it is another one."""
-        if self._stale:
+        """The state as it was last taken and handed on, or as it is before that."""
+        if not self._last:
             fresh = self._physics.DynamicArrayUint8()
             self._capture(fresh)
-            return bytes(fresh)
-        states, steps = self._last
-        begin, found = 0, (0, 0)
-        for end, *_ in steps:
-            if end > begin:
-                found = begin, end
-            begin = end
-        return states[slice(*found)]
+            self._last = bytes(fresh)
+        return self._last
 
     def tell(self, kind: str) -> None:
         """Tell an event of the scene."""

@@ -1,0 +1,240 @@
+"""What a watched native scene was in before and after each step, as it is told."""
+
+from __future__ import annotations
+
+import enum
+from hashlib import blake2b
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.intake import Intake
+from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
+from isoscope.core.tap.adapters.superdex import watch as watching
+from isoscope.core.tap.merge import Merger
+from isoscope.core.tap.packet import Outflow
+from isoscope.core.tap.target import Target
+
+
+class Status(enum.Enum):
+    CONVERGED = 1
+    DIVERGED = 2
+
+
+class Bytes(bytearray):
+    """The engine's array of bytes, as far as it is used."""
+
+
+class Scene:
+    """One number is all of its state."""
+
+    def __init__(self) -> None:
+        self.state = 0
+        self.held: dict[int, int] = {}
+        self.unreadable = False
+
+    def capture_state_to_bytes(self, into: Bytes) -> None:
+        # States have several lengths.
+        into += str(self.state).encode()
+
+    def get_solver_stats(self) -> Any:
+        return SimpleNamespace(
+            convergence_status=Status.CONVERGED,
+            max_non_linear_iters=1,
+            residual_norm=0.0,
+        )
+
+    def get_total_simulation_time(self) -> float:
+        return 0.0
+
+
+PHYSICS = SimpleNamespace(
+    Scene=Scene, DynamicArrayUint8=Bytes, ConvergenceStatus=Status
+)
+
+
+class Actors:
+    """One body with one value, which is the state."""
+
+    def __init__(self, recorder: Any, scene: Scene, *_: Any) -> None:
+        self._scene = scene
+        self.known: dict[int, Any] = {}
+        self._frame = recorder.frame([r.Field(name="x")], np.float64, scene=0)
+
+    def refresh(self) -> Any:
+        return self
+
+    def frames(self) -> list[Any]:
+        return [self._frame]
+
+    def take(self) -> list[float]:
+        if self._scene.unreadable:
+            raise RuntimeError("can't be read")
+        return [float(self._scene.state)]
+
+
+class Guard:
+    """Counts what failed."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+
+    def failed(self, error: BaseException) -> None:
+        self.failures += 1
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: Any) -> None:
+        return None
+
+
+class Run:
+    """A watched scene of several environments."""
+
+    def __init__(self) -> None:
+        self.guard = Guard()
+        self.recorder = IntakeRecorder(Intake(1 << 24, lambda: None))
+        self.outflow = Outflow(self.recorder.intake)
+        session = SimpleNamespace(recorder=self.recorder, on=True, guard=self.guard)
+        self.scene = Scene()
+        made: Any = watching.SceneWatch
+        self.watch = made(self.scene, PHYSICS, session, 0, {})
+        self._next = 0
+
+    def begins(self, env: int) -> None:
+        self.watch.owner = SimpleNamespace(
+            **{"number": env, "episode": 1, "control_step": 1, "substep": 0},
+            **{"first_row": -1, "last_row": -1},
+        )
+
+    def ends(self) -> Any:
+        self.watch.hand_on()
+        owner, self.watch.owner = self.watch.owner, None
+        return owner
+
+    def step(self, to: int) -> None:
+        self.watch.begins()
+        self.scene.state = to
+        self.watch.stepped(0.01)
+
+    def capture(self, value: int = -1) -> Any:
+        value = self._next if value < 0 else value
+        self._next += 1
+        self.scene.held[value] = self.scene.state
+        self.watch.captured(SimpleNamespace(value=value))
+        return SimpleNamespace(value=value)
+
+    def restore(self, handle: Any, released: bool = False) -> None:
+        self.scene.state = self.scene.held[handle.value]
+        self.watch.restored(handle, released=released)
+
+    def tables(self) -> dict[str, Any]:
+        target = Target(Intake(1 << 24, lambda: None))
+        merged = Outflow(target.intake)
+        Merger(target).take(self.outflow.take())
+        found: dict[str, list[Any]] = {}
+        for block in merged.take().blocks:
+            schema = target.intake.buffers[block.table].schema
+            rows = np.frombuffer(block.content, schema.dtype)
+            name = "frame" if schema.name.startswith("frame") else schema.name
+            found.setdefault(name, []).append(rows)
+        return {name: np.concatenate(rows) for name, rows in found.items()}
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    class Configuration:
+        def __init__(self, *_: Any) -> None: ...
+
+        def read(self, _: Any) -> dict[str, Any]:
+            return {"gravity": [0.0, -9.8, 0.0]}
+
+    monkeypatch.setattr(watching, "Configuration", Configuration)
+    monkeypatch.setattr(watching, "Actors", Actors)
+    return Run()
+
+
+def digest(state: int) -> list[int]:
+    return list(blake2b(str(state).encode(), digest_size=16).digest())
+
+
+def both(natives: Any) -> list[Any]:
+    return [[n["digest_before"].tolist(), n["digest_after"].tolist()] for n in natives]
+
+
+def test_each_step_has_the_digests_of_what_was_there_and_all_values(run: Run) -> None:
+    """Four environments in turn, far longer than anything is tried out."""
+    chance = np.random.default_rng(3)
+    own = [run.capture() for _ in range(4)]
+    states, expected = [0] * 4, []
+    for _ in range(150):
+        for env in range(4):
+            run.begins(env)
+            run.restore(own[env], released=True)
+            for _ in range(2):
+                to = int(chance.integers(1, 2_000))
+                run.step(to)
+                expected.append((states[env], to))
+                states[env] = to
+            own[env] = run.capture()
+            owner = run.ends()
+            assert (owner.first_row, owner.last_row) == (
+                len(expected) - 2,
+                len(expected) - 1,
+            )
+    tables = run.tables()
+    told = [[digest(a), digest(b)] for a, b in expected]
+    assert both(tables["native"]) == told
+    assert tables["frame"]["row"].tolist() == list(range(len(expected)))
+    assert tables["frame"]["values"].ravel().tolist() == [b for _, b in expected]
+    assert "dropped" not in tables
+    assert run.guard.failures == 0
+
+
+def test_another_state_than_was_captured_is_what_the_step_begins_from(run: Run) -> None:
+    run.begins(0)
+    run.step(5)
+    for _ in range(60):
+        handle = run.capture()
+        run.scene.held[handle.value] = 77  # the engine restores something else
+        run.restore(handle)
+        run.step(6)
+    run.ends()
+    assert both(run.tables()["native"])[1:] == [[digest(77), digest(6)]] * 60
+
+
+def test_a_step_that_can_not_be_read_leaves_the_others_right(run: Run) -> None:
+    run.begins(0)
+    run.step(5)
+    run.scene.unreadable = True
+    run.step(123)
+    run.scene.unreadable = False
+    run.step(7)
+    run.ends()
+    assert run.guard.failures == 1
+    assert both(run.tables()["native"]) == [
+        [digest(0), digest(5)],
+        [digest(123), digest(7)],
+    ]
+
+
+@pytest.mark.parametrize("how", ["captured", "released", "restored", "all"])
+def test_a_handle_that_is_used_again_names_no_old_snapshot(run: Run, how: str) -> None:
+    run.begins(0)
+    run.step(5)
+    handle = run.capture(9)
+    number = run.watch.snapshot("asked", 9)
+    run.restore(handle, released=how == "restored")
+    run.step(6)
+    if how in ("released", "all"):
+        run.watch.released(handle if how == "released" else None)
+    if how == "captured":
+        run.capture(9)
+    run.restore(handle)
+    run.step(7)
+    run.ends()
+    assert run.tables()["native"]["restored_from"].tolist() == [-1, number, -1]
