@@ -1,4 +1,4 @@
-"""Which build of the engine this process has."""
+"""Which build of the engine this process has, and what differs between releases."""
 
 from __future__ import annotations
 
@@ -31,3 +31,11 @@ def build_of(physics: Any) -> dict[str, Any]:
         "build": build,
         "precision": "float64" if double else "float32",
     }
+
+
+def statuses_of(physics: Any) -> list[Any]:
+    """All statuses of the solver, each with a name and a number as its value.
+
+    In release 1.0.0 their class is no `enum.Enum`, and can't be gone through itself.
+    """
+    return list(physics.ConvergenceStatus.__members__.values())

@@ -16,7 +16,7 @@ from isoscope.core.tap.adapters.scalars import FIXED, numbers
 from isoscope.core.tap.adapters.single import SingleTap
 from isoscope.core.tap.adapters.superdex import engine
 from isoscope.core.tap.adapters.superdex.actors import all_actors
-from isoscope.core.tap.adapters.superdex.build import build_of
+from isoscope.core.tap.adapters.superdex.build import build_of, statuses_of
 from isoscope.core.tap.adapters.superdex.watch import SceneWatch
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def _identity(env: Any) -> r.Identity:
     about = {} if physics is None else build_of(physics)
     statuses = {}
     if physics is not None:
-        statuses = {int(s.value): s.name.lower() for s in physics.ConvergenceStatus}
+        statuses = {int(s.value): s.name.lower() for s in statuses_of(physics)}
     return r.Identity(
         engine=about.get("engine", "superdex"),
         engine_version=about.get("version", ""),

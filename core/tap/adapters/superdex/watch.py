@@ -18,6 +18,7 @@ from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.records import NAN
 from isoscope.core.recording.model import StepKind
 from isoscope.core.tap.adapters.superdex.actors import Actors
+from isoscope.core.tap.adapters.superdex.build import statuses_of
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
 from isoscope.core.tap.adapters.superdex.native_rows import NativeRows, last_state
 from isoscope.core.tap.raw_natives import Taken, state_digest
@@ -119,7 +120,7 @@ class SceneWatch:
         self._pid = os.getpid()
         self._stats = scene.get_solver_stats
         self._time = scene.get_total_simulation_time
-        self._statuses = {s: int(s.value) for s in physics.ConvergenceStatus}
+        self._statuses = {s: int(s.value) for s in statuses_of(physics)}
         self._diverged = physics.ConvergenceStatus.DIVERGED
         self._status: Any = None
         self._status_number = -1

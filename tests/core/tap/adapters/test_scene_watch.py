@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from hashlib import blake2b
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.intake import Intake
 from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
 from isoscope.core.tap.adapters.superdex import watch as watching
+from isoscope.core.tap.adapters.superdex.build import statuses_of
 from isoscope.core.tap.merge import Merger
 from isoscope.core.tap.packet import Outflow
 from isoscope.core.tap.target import Target
@@ -22,6 +23,14 @@ from isoscope.core.tap.target import Target
 class Status(enum.Enum):
     CONVERGED = 1
     DIVERGED = 2
+
+
+class OldStatus:
+    """As the engine's first release has it, which can't be gone through itself."""
+
+    CONVERGED = SimpleNamespace(name="CONVERGED", value=1)
+    DIVERGED = SimpleNamespace(name="DIVERGED", value=2)
+    __members__: ClassVar = {"CONVERGED": CONVERGED, "DIVERGED": DIVERGED}
 
 
 class Bytes(bytearray):
@@ -160,6 +169,12 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def digest(state: int) -> list[int]:
     return list(blake2b(str(state).encode(), digest_size=16).digest())
+
+
+@pytest.mark.parametrize("kind", [Status, OldStatus])
+def test_the_solvers_statuses_are_found_in_every_release(kind: Any) -> None:
+    found = statuses_of(SimpleNamespace(ConvergenceStatus=kind))
+    assert [(s.name, s.value) for s in found] == [("CONVERGED", 1), ("DIVERGED", 2)]
 
 
 def both(natives: Any) -> list[Any]:
