@@ -34,6 +34,9 @@ LOOKED_AT = {
 }
 # Of those with workers, which take seconds to start.
 ALWAYS = ("CartPole-shared-2-workers-next_step-3",)
+# Contact takes long in scenes of one world: each kind of scene, each mode, but once.
+WITH_CONTACT = {"FallingBodies", "Pusher"}
+IN_CONTACT = {("shared", "next_step"), ("independent", "same_step")}
 
 
 def all_runs() -> list[dict[str, Any]]:
@@ -63,15 +66,22 @@ def named(run: dict[str, Any]) -> str:
 RUNS = all_runs()
 
 
+def is_slow(run: dict[str, Any]) -> bool:
+    """Whether a run is left to `make soak`."""
+    if run["workers"]:
+        return named(run) not in ALWAYS
+    if run["task"] not in WITH_CONTACT or run["scene"] == "resident":
+        return False
+    return run["envs"] != 3 or (run["scene"], run["autoreset"]) not in IN_CONTACT
+
+
 def runs_of(task: str) -> list[Any]:
     """Parameters for a test: the runs of a task, those that take long marked so."""
     return [
         pytest.param(
             run,
             id=named(run),
-            marks=[pytest.mark.slow]
-            if run["workers"] and named(run) not in ALWAYS
-            else [],
+            marks=[pytest.mark.slow] if is_slow(run) else [],
         )
         for run in RUNS
         if run["task"] == task
