@@ -152,7 +152,7 @@ def branch(
     module: Module = None,
     as_json: AsJson = False,
 ) -> int:
-    """Ask what if: go on from a place in a recording with something changed.
+    """Go on from a place in a recording with something changed.
 
     The recorded state there is reached from the last snapshot before it; then the
     recorded actions are taken, with the edits, and what comes out is compared with the

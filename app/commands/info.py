@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from isoscope.app import console
@@ -45,7 +44,7 @@ def info(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Say what a recording, or a checkpoint of a policy, holds and can be used for."""
+    """Say what a recording or a saved policy holds, and its uses."""
     from isoscope.app.loading import load
 
     if against is not None or file.name.endswith(CHECKPOINT):
@@ -60,7 +59,7 @@ def info(
         console.emit_json(described)
         return status
     parts: list[Any] = [console.facts(_facts(described)), _supports(described)]
-    if described.run is not msgspec.UNSET and described.run.failures:
+    if described.run and described.run.failures:
         parts.append(failed_table(described.run))
     if described.warnings:
         parts.append(_warnings(described.warnings))
@@ -100,12 +99,12 @@ def _facts(described: "Info") -> list[tuple[str, str]]:
             f"{described.format}{precision}, {described.bytes:,} bytes, {state}",
         ),
     ]
-    if described.run is not msgspec.UNSET:
+    if described.run:
         facts += run_facts(described.run)
-    if events or described.run is msgspec.UNSET:
+    if events or not described.run:
         facts.append(("events", ", ".join(events) or "none"))
     facts.append(("steps", f"{counted(described.steps, 'native step')}{time}"))
-    if described.steps or described.run is msgspec.UNSET:
+    if described.steps or not described.run:
         facts += [("h", _durations(described)), ("gravity", _gravity(described))]
     labelled = ", ".join(labels) or "none: nothing says whose each step was"
     return [*facts, ("labels", labelled)]

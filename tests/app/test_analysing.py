@@ -230,6 +230,7 @@ def test_the_palette_finds_findings_and_environments(
 ) -> None:
     window = make_window(recordings / MISSED, panels=WITHOUT_GL)
     document, clock = window.session.active, window.session.clock
+    qtbot.waitUntil(lambda: document.analysis is not None, timeout=60_000)
     assert look_up(window, "went on from", qtbot).startswith("env 0 went on from env 1")
     assert (document.finding, clock.row) == (0, 34)
     assert look_up(window, "look at env 1", qtbot) == "Look at env 1"

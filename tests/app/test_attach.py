@@ -87,7 +87,7 @@ def test_a_run_is_listed_joined_by_enter_and_watched_to_its_end(window, qtbot):
         child.tell("5")
         qtbot.waitUntil(lambda: document.rows > before, timeout=15_000)
         qtbot.waitUntil(lambda: document.live is not None, timeout=15_000)
-        assert not document.live.whole
+        qtbot.waitUntil(lambda: not document.live.whole, timeout=15_000)
         child.tell("end")
         qtbot.waitUntil(lambda: document.phase is Phase.READY, timeout=20_000)
         assert document.live.state == "ended"

@@ -125,7 +125,7 @@ def test_what_could_not_run_says_what_to_record(
         assert "it needs" in card.results.told
         assert "To record." in card.results.told
         QTest.keyClick(card, Qt.Key.Key_Escape)
-        assert not card.isVisible()
+        qtbot.waitUntil(lambda: not card.isVisible())
 
 
 def test_the_command_line_names_them_as_well(
