@@ -7,12 +7,14 @@ everything in sight, and zoomed to one chunk.
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtWidgets import QApplication
 
 from isoscope.core.bench import interleave, ratio
+from isoscope.core.errors import IsoscopeError
 from isoscope.core.following.told import Told
 from isoscope.core.recording.model import Labels, Recording, StepKind
 from isoscope.core.timeline.chunks import ChunkNews, State
@@ -28,6 +30,7 @@ SOURCES, BATCH, ROWS = 8, 2, 2  # ROWS native steps a chunk of one source
 ROUNDS, WARMUP = 15, 3
 SIZE = (1200, 320)
 BLOCK = 1 << 16
+PATIENCE_S = 120.0
 
 
 class _Source:
@@ -167,6 +170,13 @@ def _open(chunks: int, app: QApplication) -> TimelinePanel:
     session.add(document)
     panel.set_grouping("sources")
     panel.show()
+    patient_until = time.monotonic() + PATIENCE_S
     app.processEvents()
+    while not panel.settled():  # what is new is taken in a little at a time
+        if time.monotonic() > patient_until:
+            raise IsoscopeError(
+                f"drawing: a timeline of {chunks:,} chunks is not drawn yet"
+            )
+        app.processEvents()
     panel.canvas.repaint()
     return panel

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from isoscope.app import analysing
 from isoscope.app.window import sentences
@@ -218,6 +219,9 @@ def look_up(window: Window, text: str, qtbot) -> str:
     """Type into the palette, take the first entry; its title."""
     key(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     card = window.frame.palette_card
+    # another window on the display may be the active one; "/" is a key of ours then
+    window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is card.line)
     qtbot.keyClicks(card.line, text)
     first = card.shown[0]
     qtbot.keyClick(card.line, Qt.Key.Key_Return)
