@@ -42,6 +42,38 @@ def go_on(parts: Iterator[None], begun_s: float, slice_s: float) -> bool:
     return True
 
 
+class InParts:
+    """A panel's picture that is made a little at a time, and what making it costs.
+
+    Attributes
+    ----------
+    rest
+        What of it is still to be made; None when it is done.
+    pause_ms
+        How long to wait before the next: what costs much is not made so often that
+        nothing else gets a turn.
+    slice_s
+        How long to go on in one turn; see `go_on`.
+    """
+
+    def __init__(self, slice_s: float, least_ms: int) -> None:
+        self.rest: Iterator[None] | None = None
+        self.pause_ms = least_ms
+        self.slice_s, self._least_ms = slice_s, least_ms
+        self._spent_s = self._begun_s = 0.0
+
+    def work(self, begin: Callable[[], None]) -> None:
+        """Begin a picture, which may set `rest`, or go on with the one begun."""
+        before = time.thread_time()  # waiting for others is none of its cost
+        if self.rest is None:
+            self._spent_s, self._begun_s = 0.0, time.perf_counter()
+            begin()
+        if self.rest is not None and go_on(self.rest, self._begun_s, self.slice_s):
+            self.rest = None
+        self._spent_s += time.thread_time() - before
+        self.pause_ms = max(self._least_ms, round(10 * 1000 * self._spent_s))
+
+
 class InTurn(QObject):
     """A single-shot timer whose call is never made in the same turn as another's.
 

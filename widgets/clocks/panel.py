@@ -24,7 +24,7 @@ from isoscope.widgets.signals.notes import notes_of
 from isoscope.widgets.signals.span import Span
 from isoscope.widgets.soon import Soon
 from isoscope.widgets.stretch import needs_zoom, stretch_of
-from isoscope.widgets.turns import InTurn, go_on
+from isoscope.widgets.turns import InParts, InTurn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,10 +67,8 @@ class ClocksPanel(Panel):
         self._made_for: Wanted | None = None
         self._shown: list[PlotSpec] = []
         self._stale = True
-        self._growth_ms = GROWTH_MS
+        self._parts = InParts(SLICE_S, GROWTH_MS)  # of drawing what has grown
         self._only_grew = False
-        self._rest: Iterator[None] | None = None  # of drawing what has grown
-        self._spent_s = self._begun_s = 0.0  # of the picture that is being made
         self._row = -1  # where the cursor was last shown
         self._due = InTurn(self, self.refresh)
         self._move = Soon(self, self._move_cursor)
@@ -158,7 +156,7 @@ class ClocksPanel(Panel):
         self._move.start()
 
     def _grown(self, _rows: int) -> None:
-        self.invalidate(self._growth_ms)
+        self.invalidate(self._parts.pause_ms)
 
     def _clock_changed(self, new: ClockState, old: ClockState) -> None:
         if new.row != old.row:
@@ -195,7 +193,7 @@ class ClocksPanel(Panel):
         self._only_grew = bool(within_ms) and (self._only_grew or not self._stale)
         self._stale = True
         if not within_ms:
-            self._rest = None
+            self._parts.rest = None
         seen = self.isVisible() and not self.behind
         if seen and not (within_ms and self._due.isActive()):
             self._due.start(within_ms)
@@ -222,20 +220,11 @@ class ClocksPanel(Panel):
 
     def refresh(self) -> None:
         """Make the plots and lay them out now."""
-        begin = time.thread_time()  # waiting for others is none of its cost
-        if self._rest is None:
-            self._spent_s, self._begun_s = 0.0, time.perf_counter()
-            self._refresh()
-        if self._rest is not None:
-            if go_on(self._rest, self._begun_s, SLICE_S):
-                self._rest = None
-        self._spent_s += time.thread_time() - begin
-        # What costs much is not done so often that nothing else gets a turn.
-        self._growth_ms = max(GROWTH_MS, round(10 * 1000 * self._spent_s))
-        if self._rest is not None:
+        self._parts.work(self._refresh)
+        if self._parts.rest is not None:
             self._due.start(0)
         elif self._stale and not self._due.isActive():
-            self._due.start(self._growth_ms)  # it grew meanwhile
+            self._due.start(self._parts.pause_ms)  # it grew meanwhile
 
     def _refresh(self) -> None:
         self._stale = False
@@ -262,7 +251,7 @@ class ClocksPanel(Panel):
             self._due.start(0)
             return
         if self._only_grew and self.canvas.painted_once:
-            self._rest = self._loading(span)
+            self._parts.rest = self._loading(span)
         else:
             self.canvas.set_span(span)
             stack.load(span)

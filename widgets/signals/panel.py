@@ -33,11 +33,9 @@ from isoscope.widgets.signals.proof import proof_plots
 from isoscope.widgets.signals.resolve import PlotSpec, resolve
 from isoscope.widgets.signals.span import Span
 from isoscope.widgets.stretch import needs_zoom, stretch_of
-from isoscope.widgets.turns import InTurn, go_on
+from isoscope.widgets.turns import InParts, InTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from PySide6.QtGui import QShowEvent
     from PySide6.QtWidgets import QWidget
 
@@ -64,10 +62,8 @@ class SignalsPanel(Panel):
         self._specs: list[PlotSpec] = []
         self._stale = True
         self._due = InTurn(self, self.refresh)
-        self._growth_ms = GROWTH_MS
+        self._parts = InParts(SLICE_S, GROWTH_MS)  # of drawing what has grown
         self._only_grew = False
-        self._rest: Iterator[None] | None = None  # of drawing what has grown
-        self._spent_s = self._begun_s = 0.0  # of the picture that is being made
         self._make_parts()
         self._make_tools()
         self.apply_theme()
@@ -250,7 +246,7 @@ class SignalsPanel(Panel):
             self._complete_defaults(document)
             if document not in self._chosen:
                 self._analysed()
-        self.invalidate(self._growth_ms)
+        self.invalidate(self._parts.pause_ms)
 
     def _plots_changed(self) -> None:
         document = self._document
@@ -279,7 +275,7 @@ class SignalsPanel(Panel):
 
     def _axis_changed(self) -> None:
         self._move_cursor()
-        self.invalidate(self._growth_ms)
+        self.invalidate(self._parts.pause_ms)
 
     def _move_cursor(self) -> None:
         clock, span = self.session.clock, self.canvas.span
@@ -300,7 +296,7 @@ class SignalsPanel(Panel):
         self._only_grew = bool(within_ms) and (self._only_grew or not self._stale)
         self._stale = True
         if not within_ms:
-            self._rest = None
+            self._parts.rest = None
         seen = self.isVisible() and not self.behind
         if seen and not (within_ms and self._due.isActive()):
             self._due.start(within_ms)
@@ -318,23 +314,14 @@ class SignalsPanel(Panel):
 
     def refresh(self) -> None:
         """Resolve, fetch and lay out now; where it only grew, a little at a time."""
-        begin = time.thread_time()  # waiting for others is none of its cost
-        if self._rest is None:
-            self._spent_s, self._stale = 0.0, False
-            self._begun_s = time.perf_counter()
-            self._refresh()
-        if self._rest is not None:
-            if go_on(self._rest, self._begun_s, SLICE_S):
-                self._rest = None
-        self._spent_s += time.thread_time() - begin
-        # A picture that costs much is not made so often that nothing else gets a turn.
-        self._growth_ms = max(GROWTH_MS, round(10 * 1000 * self._spent_s))
-        if self._rest is not None:
+        self._parts.work(self._refresh)
+        if self._parts.rest is not None:
             self._due.start(0)
         elif self._stale and not self._due.isActive():
-            self._due.start(self._growth_ms)  # it grew meanwhile
+            self._due.start(self._parts.pause_ms)  # it grew meanwhile
 
     def _refresh(self) -> None:
+        self._stale = False
         document = self._document
         if document is None or not document.plots:
             if document is not None and self._pages.currentIndex() == 0:
@@ -362,7 +349,7 @@ class SignalsPanel(Panel):
             return
         times = self.session.clock.state.kind is not TimeKind.NATIVE
         if self._only_grew and self.canvas.painted_once:
-            self._rest = self.board.loading(span, times)
+            self._parts.rest = self.board.loading(span, times)
         else:
             self.board.load(span, times)
         self._only_grew = False

@@ -53,7 +53,7 @@ def test_it_grows_in_several_turns_and_shows_the_old_picture_until_then(
     panel, document, qtbot, monkeypatch
 ) -> None:
     monkeypatch.setattr(turns_module, "LATE_S", 60.0)
-    monkeypatch.setattr(module, "SLICE_S", 0.0)  # one plot a turn
+    monkeypatch.setattr(panel._parts, "slice_s", 0.0)  # one plot a turn
     canvas, seen = panel.canvas, []
     refresh = panel.refresh
 
@@ -83,11 +83,11 @@ def test_what_the_user_does_meanwhile_is_drawn_at_once(
     panel, document, qtbot, monkeypatch
 ) -> None:
     monkeypatch.setattr(turns_module, "LATE_S", 60.0)
-    monkeypatch.setattr(module, "SLICE_S", 0.0)
+    monkeypatch.setattr(panel._parts, "slice_s", 0.0)
     grow(document, 30)
-    qtbot.waitUntil(lambda: panel._rest is not None)
+    qtbot.waitUntil(lambda: panel._parts.rest is not None)
     panel.show_span(panel.span.between(10, 20))
-    assert panel._rest is None
+    assert panel._parts.rest is None
     qtbot.waitUntil(panel.settled)
     assert (panel.span.first, panel.span.stop) == (10, 21)
     assert panel.canvas.stack.row_axis.range == [panel.span.low, panel.span.high]
