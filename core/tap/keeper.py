@@ -20,7 +20,7 @@ from isoscope.core.tap import messages as m
 from isoscope.core.tap import process
 from isoscope.core.tap.merge import PacketError
 from isoscope.core.tap.merged import MergedStream, open_recorder
-from isoscope.core.tap.pipe import Said, hear, say
+from isoscope.core.tap.pipe import Said, all_said, say
 
 if TYPE_CHECKING:
     from isoscope.core.tap.merge import Merger
@@ -97,15 +97,9 @@ class Keeper:
 
     def _hear(self) -> None:
         """Take in what comes at once: the hub is never to wait."""
-        said: Said | None = None
-        while True:
-            try:
-                said = hear(self._end)
-            except OSError:
-                said = None
+        for said in all_said(self._end):
             self._heard.put(said)
-            if said is None:
-                return
+        self._heard.put(None)
 
     def _keep(self) -> bool:
         """Do what is said; whether the hub said the end."""

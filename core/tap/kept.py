@@ -22,7 +22,7 @@ from isoscope.core.tap import messages as m
 from isoscope.core.tap import process
 from isoscope.core.tap.merge import PacketError
 from isoscope.core.tap.packet import Packet
-from isoscope.core.tap.pipe import Said, hear, say
+from isoscope.core.tap.pipe import Said, all_said, hear, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,14 +181,7 @@ class KeptStream:
                 say(self._end, word, about, frames)
 
     def _hear(self) -> None:
-        said: Said | None = None
-        while True:
-            try:
-                said = hear(self._end)
-            except OSError:
-                said = None
-            if said is None:
-                break
+        for said in all_said(self._end):
             self._take(said)
         self._over = True
         self._state.set()

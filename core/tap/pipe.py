@@ -13,7 +13,7 @@ import msgspec
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _LENGTH = struct.Struct("<I")  # of the head
 
@@ -59,6 +59,18 @@ def hear(end: socket.socket) -> Said | None:
     (length,) = _LENGTH.unpack(start)
     word, about, sizes = msgspec.msgpack.decode(_all(end, length))
     return Said(word, about, [_all(end, size) for size in sizes])
+
+
+def all_said(end: socket.socket) -> Iterator[Said]:
+    """All messages, as they come, until the other end is gone."""
+    while True:
+        try:
+            said = hear(end)
+        except OSError:
+            return
+        if said is None:
+            return
+        yield said
 
 
 def _read(end: socket.socket, size: int) -> bytearray | None:
