@@ -35,7 +35,6 @@ class ElidedLabel(QWidget):
             return
         self._parts = new
         self.setAccessibleName(self.text)
-        self.updateGeometry()
         self._tell_cut()
         self.update()
 

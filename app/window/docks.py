@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from isoscope.app.window.dropping import dropped_files
 from isoscope.app.window.layouts import Layout, Node, Split, Tabs, anchor, leaves
+from isoscope.widgets.elided import ElidedLabel
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -47,16 +48,17 @@ class DockTitle(QFrame):
         self._tab_row = QHBoxLayout()
         self._tab_row.setSpacing(2)
         self.tabs: list[QToolButton] = []
-        self.subtitle = QLabel(panel.subtitle)
+        # Changes with every step in some: cut, and never a reason to lay out anew.
+        self.subtitle = ElidedLabel()
         self.subtitle.setObjectName("dim")
-        panel.subtitle_changed.connect(self.subtitle.setText)
+        self.subtitle.set_text(panel.subtitle)
+        panel.subtitle_changed.connect(self.subtitle.set_text)
         line = QHBoxLayout(self)
         line.setContentsMargins(9, 0, 6, 0)
         line.setSpacing(10)
         line.addWidget(title)
         line.addLayout(self._tab_row)
-        line.addWidget(self.subtitle)
-        line.addStretch()
+        line.addWidget(self.subtitle, 1)
         for tool in panel.title_tools():
             line.addWidget(tool)
         self.setFixedHeight(self.fontMetrics().height() + 11)

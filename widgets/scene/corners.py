@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QFont, QPainter, QPen, QPixmap, QPolygonF
 from PySide6.QtWidgets import QLabel, QWidget
 
 from isoscope.widgets.scene.palette import mixed
@@ -141,11 +141,13 @@ class AxisGizmo(QWidget):
         self.setToolTip("World axes. Click one to look along it.")
         self._camera: Camera | None = None
         self._tokens = DARK
+        self._picture = QPixmap()  # of itself: it is painted with each frame below it
 
     def show_camera(self, camera: Camera, tokens: Tokens) -> None:
         """Turn with the camera."""
         if camera is not self._camera or tokens is not self._tokens:
             self._camera, self._tokens = camera, tokens
+            self._picture = QPixmap()
             self.update()
 
     def tips(self) -> list[tuple[float, int, int, QPointF]]:
@@ -165,7 +167,15 @@ class AxisGizmo(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
         """Paint it."""
-        painter = QPainter(self)
+        scale = self.devicePixelRatioF()
+        if self._picture.isNull() or self._picture.devicePixelRatioF() != scale:
+            self._picture = QPixmap(self.size() * scale)
+            self._picture.setDevicePixelRatio(scale)
+            self._picture.fill(Qt.GlobalColor.transparent)
+            self._paint(QPainter(self._picture))
+        QPainter(self).drawPixmap(0, 0, self._picture)
+
+    def _paint(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         font = QFont(self.font())
         font.setPixelSize(10)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import qtawesome
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+
+from isoscope.widgets.icons import icon
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,11 +145,6 @@ class SceneToolbar(QWidget):
             f"QToolButton:checked{{background:{tokens.border};}}"
         )
         for tool in TOOLS:
-            icon = qtawesome.icon(
-                tool.icon,
-                color=tokens.dim,
-                color_on=tokens.accent,
-                color_disabled=tokens.faint,
-            )
-            self._buttons[tool.key].setIcon(icon)
+            colours = tokens.dim, tokens.accent, tokens.faint
+            self._buttons[tool.key].setIcon(icon(tool.icon, _ICON_PX, *colours))
         self.adjustSize()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from isoscope.widgets.scene.caption import Caption, nice, quantity
 from isoscope.widgets.scene.control import CameraControl
@@ -74,8 +74,6 @@ class SceneView(QWidget):
         self._picture: Picture | None = None
         self._presented: Picture | None = None
         self._wanted = self._drawn = 0  # generations of what is to be seen
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
         self._presenter = Presenter()
         self._canvas = self._make_canvas()
         self.control = CameraControl(self._canvas.widget, self)
@@ -199,7 +197,9 @@ class SceneView(QWidget):
     def _make_canvas(self) -> Canvas:
         canvas = Canvas(self, self._draw, self.failed.emit)
         canvas.lost.connect(self._renew_canvas)
-        self._layout.addWidget(canvas.widget)
+        # Not by a layout: each change of a text over the picture would have the whole
+        # window laid out anew.
+        canvas.widget.setGeometry(self.rect())
         self.setFocusProxy(canvas.widget)
         return canvas
 
@@ -207,7 +207,6 @@ class SceneView(QWidget):
         """Begin anew when Qt took the OpenGL context away, as when a dock floats."""
         old = self._canvas
         old.close()
-        self._layout.removeWidget(old.widget)
         old.widget.hide()
         old.widget.deleteLater()
         # Before the new canvas, which may paint at once.
@@ -266,6 +265,7 @@ class SceneView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Keep the corners in the corners."""
         super().resizeEvent(event)
+        self._canvas.widget.setGeometry(self.rect())
         self.resized.emit()
         self._dress()
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import qtawesome
 from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
     QFontMetrics,
-    QIcon,
     QPainter,
     QPen,
     QStandardItem,
@@ -27,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isoscope.widgets.icons import icon
 from isoscope.widgets.look import blend, scaled
 from isoscope.widgets.sentence_bar import SHAPES
 from isoscope.widgets.session import Document, Phase
@@ -142,7 +141,6 @@ class RowPainter(QStyledItemDelegate):
 
     def __init__(self, parent: QTreeView) -> None:
         super().__init__(parent)
-        self._icons: dict[tuple[str, str], QIcon] = {}
         self.active: Document | None = None
         self.cursor = 0  # of the active document
         # What was painted last of a document, and of its environments' places.
@@ -255,7 +253,7 @@ class RowPainter(QStyledItemDelegate):
         if row.icon:
             tint = {"error": t.error, "warning": t.warning}.get(row.icon, t.dim)
             place = QRect(left, box.center().y() - ICON_PX // 2 + 1, ICON_PX, ICON_PX)
-            self._icon(row.icon, tint).paint(painter, place)
+            icon(ICONS[row.icon], ICON_PX, tint).paint(painter, place)
             left += ICON_PX + 5
         right = box.right() - 5
         font = self._small if section else self._plain
@@ -314,9 +312,10 @@ class RowPainter(QStyledItemDelegate):
             painter.fillRect(bar, QColor(t.accent))
         left, top = box.left() + 8, box.top() + 5
         width = box.right() - 8 - left
-        icon = "error" if failed else "document"
+        name = "error" if failed else "document"
         tint = t.error if failed else t.accent if active else t.dim
-        self._icon(icon, tint).paint(painter, QRect(left, top, ICON_PX, ICON_PX))
+        place = QRect(left, top, ICON_PX, ICON_PX)
+        icon(ICONS[name], ICON_PX, tint).paint(painter, place)
         left, width = left + ICON_PX + 5, width - ICON_PX - 5
         font = self._bold if active else self._plain
         self._draw(
@@ -356,12 +355,6 @@ class RowPainter(QStyledItemDelegate):
         painter.setPen(QColor(colour))
         painter.drawText(box, align | Qt.AlignmentFlag.AlignVCenter, shown)
         return metrics.horizontalAdvance(shown)
-
-    def _icon(self, name: str, colour: str) -> QIcon:
-        key = (name, colour)
-        if key not in self._icons:
-            self._icons[key] = qtawesome.icon(ICONS[name], color=colour)
-        return self._icons[key]
 
 
 class SourcesTree(QTreeView):

@@ -112,6 +112,12 @@ class GlyphButton(QToolButton):
         painter.end()
 
 
+def tell(button: QToolButton, tip: str) -> None:
+    """Say something else in its tooltip; the same costs nothing, as it does in Qt."""
+    if tip != button.toolTip():
+        button.setToolTip(tip)
+
+
 def text_button(text: str, name: str, tip: str, parent: QWidget) -> QToolButton:
     """A button with words."""
     button = QToolButton(parent)

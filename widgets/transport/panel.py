@@ -21,7 +21,7 @@ from isoscope.core.clock import RATES, TimeKind
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.session import Document, Phase
-from isoscope.widgets.transport.buttons import GlyphButton, text_button
+from isoscope.widgets.transport.buttons import GlyphButton, tell, text_button
 from isoscope.widgets.transport.menu_line import MenuLine
 from isoscope.widgets.transport.readout import Readout
 from isoscope.widgets.transport.run_controls import RunControls
@@ -279,13 +279,13 @@ class TransportPanel(Panel):
         for button, way in ((self.previous, "back (Left)"), (self.next, "on (Right)")):
             button.setEnabled(known)
             reason = "" if known or not some else ": not known for this recording"
-            button.setToolTip(f"One control step {way}{reason}")
+            tell(button, f"One control step {way}{reason}")
         self.play.set_sign("pause" if state.playing else "play")
         word = "Pause" if state.playing else "Play"
         self.play.setAccessibleName(word)
-        self.play.setToolTip(f"{word} (Space)")
+        tell(self.play, f"{word} (Space)")
         self.times.setText(f"clock: {TIMES[state.kind]} ▾")
-        self.times.setToolTip(f"Which time to play over: {ABOUT_TIMES[state.kind]}")
+        tell(self.times, f"Which time to play over: {ABOUT_TIMES[state.kind]}")
         self.times.setEnabled(len(clock.kinds) > 1)
         self.rate.setText(f"{rate_text(state.rate)} ▾")
         for rate, action in self._rates.items():
@@ -297,7 +297,7 @@ class TransportPanel(Panel):
             if (state.loop_in, state.loop_out) == (None, None)
             else (f"native {_end(state.loop_in, 0)} to {_end(state.loop_out, high)}")
         )
-        self.loop.setToolTip(f"Loop {where} (Ctrl+L)")
+        tell(self.loop, f"Loop {where} (Ctrl+L)")
         self.loop.setText(
             f"loop {low}–{high}" if state.loop and where != "all steps" else "loop"
         )
