@@ -29,6 +29,7 @@ from isoscope.app.window.layouts import home_of
 from isoscope.app.window.menus import build_menus, fill_layouts, fill_when_opened
 from isoscope.app.window.missing import MissingPanel
 from isoscope.app.window.sentence_bar import pressed, sentence_now
+from isoscope.app.window.tabbing import passing_behind
 from isoscope.app.window.view_link import show_link
 from isoscope.app.window.wiring import told_of, wire_panels
 from isoscope.core.errors import IsoscopeError, one_line
@@ -261,6 +262,11 @@ class Window(QMainWindow):
             if home is not None:
                 self.set_layout(home.key)
         self.docks.raise_panel(key)
+
+    def focusNextPrevChild(self, on: bool) -> bool:  # noqa: N802
+        """Go on to the next, or the one before, that can be seen."""
+        with passing_behind(self.panels.values()):
+            return super().focusNextPrevChild(on)
 
     def settled(self) -> bool:
         """Whether nothing is still to be opened, indexed, computed or drawn."""

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from isoscope.widgets.curate.episodes_model import FINDINGS, RETURN, SPARK
 from isoscope.widgets.curate.series import key_of, reward_of, series_of
-from isoscope.widgets.curate.table import FINDINGS, RETURN, SPARK
 
 if TYPE_CHECKING:
     from isoscope.widgets.curate.background import Background
     from isoscope.widgets.curate.curation import Curation
+    from isoscope.widgets.curate.episodes_model import EpisodesModel
     from isoscope.widgets.curate.series import Key, Series
-    from isoscope.widgets.curate.table import EpisodesModel, EpisodesTable
+    from isoscope.widgets.curate.table import EpisodesTable
 
 AT_ONCE = 512  # episodes of one question: what is scrolled to doesn't wait long
 

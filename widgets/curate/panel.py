@@ -15,10 +15,11 @@ from isoscope.widgets.curate.background import Background
 from isoscope.widgets.curate.controls import EditBar, FilterLine, TagLine, TotalsLine
 from isoscope.widgets.curate.editing import Editing
 from isoscope.widgets.curate.empty import EmptyPage, why_empty
+from isoscope.widgets.curate.episodes_model import EpisodesModel
 from isoscope.widgets.curate.filling import Filling
 from isoscope.widgets.curate.places import rows_of
 from isoscope.widgets.curate.rows import Totals
-from isoscope.widgets.curate.table import EpisodesModel, EpisodesTable
+from isoscope.widgets.curate.table import EpisodesTable
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 
@@ -105,7 +106,6 @@ class CuratePanel(Panel):
         self.table.selectionModel().selectionChanged.connect(self._enable)
         self.table.clicked.connect(self._go)
         self.table.activated.connect(self._go)
-        self.setFocusProxy(self.table)
 
     def _tool(self, text: str, about: str, call: Callable[[], object]) -> QToolButton:
         tool = QToolButton()
@@ -272,6 +272,8 @@ class CuratePanel(Panel):
         why = f"where {self.filter.query}"
         if ids and verdict in ("accepted", "rejected"):
             self.editing.make(Judge(ids, verdict, why))  # type: ignore[arg-type]
+            if self.filter.line.hasFocus():
+                self.table.setFocus()  # Ctrl+Z takes this back, and no letter
 
     def ask_tag(self) -> None:
         """Ask for a tag of the chosen episodes."""
@@ -330,7 +332,9 @@ class CuratePanel(Panel):
             self.table.selectRow(0)
 
     def _moved(self, index: QModelIndex, _before: QModelIndex) -> None:
-        if not self._choosing and index.isValid():
+        # A row that is only the current one was given the focus: nobody chose it.
+        chosen = self.table.selectionModel().isRowSelected(index.row())
+        if not self._choosing and index.isValid() and chosen:
             self._go(index)
 
     def _go(self, index: QModelIndex) -> None:

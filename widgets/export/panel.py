@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,15 +19,16 @@ from PySide6.QtWidgets import (
 )
 
 from isoscope.core.dataset.validate.report import Waiver
-from isoscope.core.errors import IsoscopeError, UsageError
-from isoscope.resources import icon
+from isoscope.core.errors import IsoscopeError
 from isoscope.widgets.curate.background import Background
 from isoscope.widgets.curate.empty import EmptyPage, why_empty
 from isoscope.widgets.export.buttons import Buttons
 from isoscope.widgets.export.form import ExportForm
-from isoscope.widgets.export.preview import in_the_window, preview
+from isoscope.widgets.export.going import row_of
+from isoscope.widgets.export.preview import in_the_window, preview, refused
 from isoscope.widgets.export.report_view import ReportView
 from isoscope.widgets.export.request import command, whoever
+from isoscope.widgets.export.sheet import sheet
 from isoscope.widgets.export.state import ExportState
 from isoscope.widgets.export.words import with_waivers
 from isoscope.widgets.look import dress
@@ -95,6 +95,7 @@ class ExportPanel(Panel):
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is in it takes it
         scroll.setWidget(inside)
         inside.setObjectName("export-inside")
         self.empty = EmptyPage()
@@ -215,11 +216,8 @@ class ExportPanel(Panel):
             "preview",
             lambda: preview(curation.kept(choice), request),
             found,
-            self._told,
+            self.buttons.show_problem,
         )
-
-    def _told(self, error: str) -> None:
-        self.buttons.show_problem(error)
 
     def _request(self) -> Request:
         state = self.state
@@ -296,6 +294,12 @@ class ExportPanel(Panel):
             state.error = str(error)
             self._show()
             return
+        if signal is self.export_asked:  # what was written just now is there
+            path = document.recording.path
+            state.error = refused(request, path)
+            if state.error:
+                self._show()
+                return
         signal.emit(document, request)
 
     def _cancel(self) -> None:
@@ -361,15 +365,9 @@ class ExportPanel(Panel):
         document, curation = self._document, self._curation
         if document is None or curation is None:
             return
-        row = None
         if where.episode is not None:
             self.episode_asked.emit(where.episode)
-            with suppress(UsageError):  # it was split or is another one by now
-                item = curation.choice.find(where.episode)
-                steps = curation.places.steps_of(item.source)
-                if steps is not None and item.length:
-                    at = min(item.start + (where.step or 0), item.stop - 1)
-                    row = int(steps[0][at])
+        row = row_of(where, curation)
         env = where.env
         if env is not None and env in document.shown_envs and document.focus != env:
             self.session.focus(env)
@@ -391,27 +389,7 @@ class ExportPanel(Panel):
     def apply_theme(self) -> None:
         """Take the theme's colours."""
         t = self.tokens
-        tick = icon(f"tick-{t.name}.svg").as_posix()
-        dress(
-            self,
-            t,
-            f"#export-inside {{ background: {t.panel}; }}"
-            "QTreeView::item { min-height: 19px; }"
-            f"QCheckBox {{ color: {t.text}; }}"
-            "QCheckBox::indicator, QTreeView::indicator { width: 11px; height: 11px;"
-            f" border: 1px solid {t.dim}; border-radius: 3px; background: {t.panel}; }}"
-            "QCheckBox::indicator:checked, QTreeView::indicator:checked {"
-            f" background: {t.accent}; border-color: {t.accent};"
-            f' image: url("{tick}"); }}'
-            f"QTreeView {{ border: 1px solid {t.border}; border-radius: 4px; }}"
-            f"#export-stale, #export-left {{ color: {t.dim}; }}"
-            f"#export-problem {{ color: {t.error}; }}"
-            f"#export-done {{ color: {t.ok}; }}"
-            f"QPushButton#primary {{ color: {t.accent_text}; background: {t.accent};"
-            f" border-color: {t.accent}; }}"
-            f"QPushButton#primary:disabled {{ color: {t.faint};"
-            f" background: {t.raised}; border-color: {t.border}; }}",
-        )
+        dress(self, t, sheet(t))
         self.report.set_look(t)
 
     def release(self) -> None:

@@ -14,6 +14,7 @@ from isoscope.core.errors import IsoscopeError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from isoscope.core.dataset.exporters.plan import Plan
     from isoscope.core.dataset.model import Episodes, Feature
@@ -94,6 +95,28 @@ def preview(episodes: Episodes, request: Request) -> Preview:
         {name: len(chosen) for name, chosen in plan.splits.items()},
         tuple(in_the_window(line) for line in plan.left_out),
     )
+
+
+def refused(request: Request, source: Path | None) -> str:
+    """Why the target may not be written by now; empty if it may.
+
+    Parameters
+    ----------
+    source
+        The recording's file, if it has one.
+    """
+    try:
+        place.refuse(
+            request.target,
+            overwrite=request.overwrite,
+            folder=exporter(request.format).FOLDER,
+            sources=[source],
+        )
+    except ImportError:
+        return ""  # told where the package is needed
+    except IsoscopeError as error:
+        return in_the_window(str(error))
+    return ""
 
 
 def _size(plan: Plan) -> int:

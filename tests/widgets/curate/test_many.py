@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 
 from isoscope.core.dataset.memory import MemoryEpisodes
 from isoscope.core.dataset.model import Episode
+from isoscope.widgets.curate.episodes_model import EpisodesModel
 from isoscope.widgets.curate.panel import CuratePanel
-from isoscope.widgets.curate.table import EpisodesModel
 from isoscope.widgets.session import Session
 from tests.core.dataset.made import FEATURES
 from tests.widgets.curate.chosen import document_of

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 
 from isoscope.core.dataset.curate.edits import Trim
 from isoscope.core.dataset.curate.workspace import Workspace
+from isoscope.widgets.curate.episodes_model import END, RETURN, VERDICT
 from isoscope.widgets.curate.panel import CuratePanel
-from isoscope.widgets.curate.table import END, RETURN, VERDICT
 from isoscope.widgets.session import Message, Session
 from tests.core.dataset.made import made
 from tests.widgets.curate.chosen import document_of

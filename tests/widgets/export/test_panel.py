@@ -98,6 +98,27 @@ def test_a_suggested_target_goes_with_the_format_and_a_typed_one_stays(
     assert panel.buttons.export.isEnabled()
 
 
+def test_what_was_written_just_now_is_not_written_over(
+    panel: ExportPanel, document: Document, tmp_path: Path, qtbot
+) -> None:
+    asked: list[Request] = []
+    panel.export_asked.connect(lambda _document, request: asked.append(request))
+    said: list[str] = []
+    panel.session.messaged.connect(lambda message: said.append(message.text))
+    qtbot.mouseClick(panel.buttons.export, LEFT)
+    assert len(asked) == 1
+    asked[0].target.mkdir()  # as an export would have
+    qtbot.mouseClick(panel.buttons.export, LEFT)
+    assert len(asked) == 1
+    assert "tick replace, or rename" in panel.buttons.problem.text()
+    assert said == []
+    qtbot.mouseClick(panel.form.overwrite, LEFT)
+    qtbot.waitUntil(panel.settled)
+    qtbot.mouseClick(panel.buttons.export, LEFT)
+    assert len(asked) == 2
+    assert panel.buttons.problem.isHidden()
+
+
 def test_what_a_format_cannot_hold_is_said_and_can_be_left_out(
     panel: ExportPanel, session: Session, tmp_path: Path, qtbot
 ) -> None:
