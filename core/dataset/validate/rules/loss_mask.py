@@ -7,11 +7,12 @@ may be all False. Source: the trajectory contract, in docs/trajectory-contract.m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.dataset.validate.rule import NotCheckableError, Quiet, Where
+from isoscope.core.dataset.validate.rule import NotCheckableError
+from isoscope.core.dataset.validate.rules.tensors import TensorRule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ MASK, SUM, DONES = "loss_mask", "loss_mask_sum", "dones"
 MOST_ROWS = 1 << 22
 
 
-class LossMaskRule(Quiet):
+class LossMaskRule(TensorRule):
     """See the module's docstring."""
 
     ID = "loss-mask"
@@ -33,24 +34,23 @@ class LossMaskRule(Quiet):
 
     def begin(self, subject: Subject) -> None:
         """See whether there is one."""
-        self._source: Any = subject.episodes
-        rows = getattr(subject.episodes, "tensor_rows", None)
-        tensors = None if rows is None else rows(0)
-        if not tensors or MASK not in tensors:
+        self._source = subject.episodes
+        tensors = self._first()
+        if MASK not in tensors:
             raise NotCheckableError("there is no loss_mask")
         if DONES not in tensors:
             raise NotCheckableError("there are no dones that it could follow from")
 
     def end(self, episode: Episode, rows: Mapping[str, int]) -> None:
         """Compute an episode's anew."""
-        tensors: Mapping[str, int] = self._source.tensor_rows(episode.index)
+        tensors = self._rows(episode)
         steps = tensors.get(MASK, 0)
         epochs = tensors.get(DONES, 0) - steps
         if epochs < 1 or steps < 1 or steps % epochs or steps > MOST_ROWS:
-            self._fail(episode, MASK, None, f"{steps} rows", "T, with T + E of dones")
+            self._fail(episode, MASK, f"{steps} rows", "T, with T + E of dones")
             return
-        mask = self._read(episode, MASK, steps).astype(np.bool_)
-        dones = self._read(episode, DONES, steps + epochs).astype(np.bool_)
+        mask = self._flags(episode, MASK, steps)
+        dones = self._flags(episode, DONES, steps + epochs)
         size = steps // epochs
         for epoch in range(epochs):
             first = epoch * (size + 1)
@@ -62,49 +62,29 @@ class LossMaskRule(Quiet):
             told = mask[here]
             if told.shape != wanted.shape:
                 said = f"{wanted.shape[1]} slots a chunk"
-                self._fail(episode, MASK, None, f"{told.shape[1]} slots", said)
+                self._fail(episode, MASK, f"{told.shape[1]} slots", said)
                 continue
             odd = (told != wanted).any(axis=1)
             if odd.any() and told.any():  # else it was filtered out
                 at = here.start + int(np.flatnonzero(odd)[0])
                 expected = wanted[at - here.start].tolist()
                 value = told[at - here.start].tolist()
-                self._fail(episode, MASK, at, value, expected, int(odd.sum()))
+                self._fail(episode, MASK, value, expected, at, int(odd.sum()))
             if SUM in tensors:
                 self._sums(episode, here, int(counts.sum()))
 
     def _sums(self, episode: Episode, here: slice, expected: int) -> None:
-        sums: Array = self._source.tensor(episode.index, SUM, here.start, here.stop)
+        sums = self._read(episode, SUM, here.start, here.stop)
         odd = (sums.reshape(len(sums), -1) != expected).any(axis=1)
         if len(sums) != here.stop - here.start or odd.any():
             at = here.start + int(np.flatnonzero(odd)[0]) if odd.any() else None
             value = sums.reshape(-1)[:1].tolist()
-            self._fail(episode, SUM, at, value, expected, max(int(odd.sum()), 1))
+            self._fail(episode, SUM, value, expected, at, max(int(odd.sum()), 1))
 
-    def _read(self, episode: Episode, key: str, rows: int) -> Array:
-        found: Array = self._source.tensor(episode.index, key, 0, rows)
-        return found.reshape(len(found), -1)
-
-    def _fail(
-        self,
-        episode: Episode,
-        key: str,
-        step: int | None,
-        value: object,
-        expected: object,
-        count: int = 1,
-    ) -> None:
-        self.outcome.fail(
-            Where(
-                episode=episode.id,
-                env=episode.env,
-                step=step,
-                feature=key,
-                value=value,
-                expected=expected,
-            ),
-            count=count,
-        )
+    def _flags(self, episode: Episode, key: str, rows: int) -> Array:
+        """The first rows of a tensor of flags, bool [rows, slots]."""
+        found = self._read(episode, key, 0, rows)
+        return found.reshape(len(found), -1).astype(np.bool_)
 
     def finish(self) -> Outcome:
         """Say what that means."""

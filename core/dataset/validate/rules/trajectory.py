@@ -9,17 +9,17 @@ Source: the trajectory contract, in docs/trajectory-contract.md.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.dataset.validate.rule import NotCheckableError, Quiet, Where
+from isoscope.core.dataset.validate.rules.tensors import TensorRule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from isoscope.core.dataset.model import Episode
-    from isoscope.core.dataset.validate.rule import Outcome, Severity, Subject
+    from isoscope.core.dataset.validate.rule import Outcome, Severity
     from isoscope.core.recording.tracks import Array
 
 FLAGS = ("dones", "terminations", "truncations")
@@ -28,23 +28,16 @@ FREE = "extra."  # our own, which may hold a row for each boundary
 BLOCK = 1 << 12
 
 
-class TrajectoryRule(Quiet):
+class TrajectoryRule(TensorRule):
     """See the module's docstring."""
 
     ID = "trajectory-alignment"
     SEVERITY: Severity = "error"
     ABOUT = "tensors of trajectories have T rows, flags and values T + E, that agree"
 
-    def begin(self, subject: Subject) -> None:
-        """See whether there are tensors."""
-        self._source: Any = subject.episodes
-        rows = getattr(subject.episodes, "tensor_rows", None)
-        if rows is None or rows(0) is None:
-            raise NotCheckableError("the source is no trajectory")
-
     def end(self, episode: Episode, rows: Mapping[str, int]) -> None:
         """Compare an episode's tensors."""
-        tensors: Mapping[str, int] = self._source.tensor_rows(episode.index)
+        tensors = self._rows(episode)
         steps = int(tensors.get("actions", episode.length))
         extra = {
             key: count - steps
@@ -62,10 +55,11 @@ class TrajectoryRule(Quiet):
                 if epochs < 1 or steps % epochs or epochs != agreed:
                     wrong = True
                     said = f"{steps} + E, E the same for flags and values"
-                    self._fail(episode, key, count, said)
+                    self._fail(episode, key, f"{count} rows", said)
             elif count != steps and not (key.startswith(FREE) and count == steps + 1):
                 wrong = True
-                self._fail(episode, key, count, f"{steps}, as there are actions")
+                said = f"{steps}, as there are actions"
+                self._fail(episode, key, f"{count} rows", said)
         if wrong:
             return  # no row of one could be said to go with a row of another
         if all(key in tensors for key in FLAGS):
@@ -76,21 +70,6 @@ class TrajectoryRule(Quiet):
                 if key.startswith("curr_obs.") and after in tensors:
                     self._observed(episode, key, after, steps, extra["dones"])
 
-    def _fail(self, episode: Episode, key: str, count: int, expected: str) -> None:
-        self.outcome.fail(
-            Where(
-                episode=episode.id,
-                env=episode.env,
-                feature=key,
-                value=f"{count} rows",
-                expected=expected,
-            )
-        )
-
-    def _read(self, episode: Episode, key: str, start: int, stop: int) -> Array:
-        found: Array = self._source.tensor(episode.index, key, start, stop)
-        return found
-
     def _flags(self, episode: Episode, rows: int) -> None:
         for start in range(0, rows, BLOCK):
             stop = min(start + BLOCK, rows)
@@ -98,21 +77,13 @@ class TrajectoryRule(Quiet):
                 self._read(episode, key, start, stop).astype(np.bool_) for key in FLAGS
             )
             if done.shape != ended.shape or done.shape != cut.shape:
-                self._fail(episode, "dones", rows, "flags of one shape")
+                self._fail(episode, "dones", f"{rows} rows", "flags of one shape")
                 return
             odd = (done != (ended | cut)).reshape(len(done), -1).any(axis=1)
             if odd.any():
                 at = start + int(np.flatnonzero(odd)[0])
-                self.outcome.fail(
-                    Where(
-                        episode=episode.id,
-                        env=episode.env,
-                        step=at,
-                        feature="dones",
-                        expected="terminations or truncations",
-                    ),
-                    count=int(odd.sum()),
-                )
+                said = "terminations or truncations"
+                self._fail(episode, "dones", None, said, at, int(odd.sum()))
 
     def _observed(
         self, episode: Episode, before: str, after: str, steps: int, epochs: int
@@ -131,16 +102,9 @@ class TrajectoryRule(Quiet):
                 b = _bits(self._read(episode, before, low + 1, high + 1))
                 odd = (a != b).any(axis=1) & goes_on
                 if odd.any():
-                    self.outcome.fail(
-                        Where(
-                            episode=episode.id,
-                            env=episode.env,
-                            step=low + int(np.flatnonzero(odd)[0]),
-                            feature=after,
-                            expected=f"the next row of {before}",
-                        ),
-                        count=int(odd.sum()),
-                    )
+                    said = f"the next row of {before}"
+                    found = low + int(np.flatnonzero(odd)[0])
+                    self._fail(episode, after, None, said, found, int(odd.sum()))
 
     def finish(self) -> Outcome:
         """Say what that means."""
