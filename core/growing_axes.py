@@ -109,7 +109,9 @@ class GrowingAxes:
         self._take_steps(steps, len(self._native), rows)
         self._take_control(steps.h_s, control_s, own, len(self._control), rows)
         found = [self._recording] if self._h_known else []
-        found += [axis for axis in (self._scene, self._control) if axis.known]
+        found += [self._scene] if self._scene.known else []
+        # Without a known h nothing is known of it but where resets are.
+        found += [self._control] if self._control.known and self._h_known else []
         return [axis.axis() for axis in (*found, self._native)]
 
     def _take_steps(self, steps: StepTable, start: int, stop: int) -> None:

@@ -22,7 +22,7 @@ def summarize(recording: Recording) -> str:
     Nothing is claimed that isn't in there: without a known h the duration is left out.
     """
     steps = len(recording)
-    head = counted(steps, "native step")
+    head = counted(steps, recording.row_is)
     lasts_s = duration_s(recording)
     if lasts_s is not None:
         head += f" over {duration(lasts_s)}"

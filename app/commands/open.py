@@ -30,7 +30,7 @@ LIVE_LAYOUT, REPLAY_LAYOUT = "live", "replay"
 WATCH_S = 6.0  # a run before its picture is taken
 STEP_S = 1800.0  # for a recording to be stepped again before its picture
 JOIN_S = 120.0  # for a demo to begin
-FIRST_S = 30.0  # for a run to take a native step, or say what it took
+FIRST_S = 30.0  # for a run to take a step, or say what it took
 SMALLEST, LARGEST = 200, 16384  # pixels of a window's side
 
 
@@ -306,7 +306,7 @@ def _watch(
         raise ScreenshotError(errors[0])
     if seen is None:
         raise ScreenshotError(
-            f"watching a run: no native step of it came within {patience_s:g} s; "
+            f"watching a run: no step of it came within {patience_s:g} s; "
             "perhaps it is paused, or has not begun"
         )
 

@@ -92,7 +92,7 @@ def _live(document: Document, name: tuple[str | Part, ...]) -> Sentence:
     envs = () if analysis is None else analysis.environments
     told = document.told
     parts: list[str | Part] = [*name, said]
-    counts = [counted(document.rows, "native step")]
+    counts = [counted(document.rows, document.recording.row_is)]
     if envs:
         counts.insert(0, counted(len(envs), "environment"))
     if told is not None and len(told.chunks):
@@ -164,9 +164,10 @@ def _finding_buttons(document: Document) -> list[tuple[str, str]]:
 
 def _indexing(document: Document, name: tuple[str | Part, ...]) -> Sentence:
     done, total = document.progress
+    recording = document.source.recording
     share = done / total if total else 0.0
     text = (
         f"Indexing {document.name}: {share:.0%} of {counted(total, 'event')}, "
-        f"{counted(len(document.source.recording), 'native step')} so far."
+        f"{counted(len(recording), recording.row_is)} so far."
     )
     return Sentence((text,), buttons=((CANCEL, "Stop"),), progress=share)

@@ -88,7 +88,8 @@ class LabelledContext:
 
         given = None
         if recording is not None and not low:
-            rows = len(recording)
+            # Where no native step is told, its rows are the control steps.
+            rows = min(len(recording), labelled.count("native"))
             high = {**high, "native": min(high.get("native", rows), rows)}
             given = _in_memory(recording, high["native"])
         self.steps = Steps(labelled, *bounds("native"), given)

@@ -112,7 +112,7 @@ def info(recording: Recording) -> Info:
         warnings=[str(problem) for problem in recording.problems],
         precision=_precision(recording),
         events=_events(recording.event_counts),
-        steps=len(steps),
+        steps=len(steps) if recording.row_is == "native step" else 0,
         recording_time_s=_ends(steps.time_s),
         time_steps=_time_steps(steps.h_s),
         gravity=_gravity(steps.gravity),

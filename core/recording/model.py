@@ -273,6 +273,9 @@ class Recording:
         where the source tells of none.
     labelled
         What a labelled recording holds besides these columns, or None.
+    row_is
+        What a row is: a native step, or a control step where environments tell of
+        nothing below them.
     """
 
     path: Path | None
@@ -291,9 +294,10 @@ class Recording:
     wall_s: Array | None = None
     control: FieldTable = field(default_factory=FieldTable)
     labelled: LabelledRecording | None = None
+    row_is: Literal["native step", "control step"] = "native step"
 
     def __len__(self) -> int:
-        """Native steps so far."""
+        """Rows so far."""
         return len(self.steps)
 
     @property

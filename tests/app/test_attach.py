@@ -122,6 +122,21 @@ def test_a_picture_of_a_run_is_taken_and_the_window_leaves(tmp_path, pictured, q
         child.process.wait(support.PATIENCE_S)
 
 
+def test_a_picture_of_an_ordinary_gymnasium_environment(tmp_path, pictured, qapp):
+    with support.Child("tests.app.plain_run") as child:
+        assert child.says() == "ready"
+        out = tmp_path / "run.png"
+        arguments = ["--screenshot", str(out), "--seconds", "0.5", "--size", "1000x700"]
+        assert main(["attach", *arguments, "--theme", "dark"]) == 0
+        assert not QImage(str(out)).isNull()
+        (document,) = pictured
+        assert document.rows > 0
+        assert document.recording.row_is == "control step"
+        assert document.analysis.environments == (0, 1, 2)
+        child.tell("end")
+        child.process.wait(support.PATIENCE_S)
+
+
 def keep_going(child, out):
     """Have it step now and then, until there is a picture."""
     while not out.exists():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isoscope.core.summary import duration, duration_s
+from isoscope.core.summary import counted, duration, duration_s
 from isoscope.core.timeline.pieces import Shape
 from isoscope.widgets.session import Document, Phase
 
@@ -117,7 +117,7 @@ def tooltip(document: Document) -> str:
     lines.append(format_text(document))
     if recording.real is not None:
         lines.append(f"{recording.real.name} values")
-    lines.append(f"{document.rows:,} native steps")
+    lines.append(counted(document.rows, recording.row_is))
     seconds = seconds_of(document)
     if seconds is not None:
         lines.append(f"{duration(seconds)} of recording time")

@@ -1,9 +1,10 @@
 """The reader of labelled recordings, also of one that somebody is still writing.
 
 The columns of the native steps are read when it is indexed; actors' fields stay in the
-file until somebody reads them. Where several scenes are in one file there is still one
-step table, in the order in which the steps were recorded; an actor's fields are absent
-in the rows of all other scenes. The recording time adds up h over all rows.
+file until somebody reads them. Where no native step is told, a row is a control step.
+Where several scenes are in one file there is still one step table, in the order in
+which the steps were recorded; an actor's fields are absent in the rows of all other
+scenes. The recording time adds up h over all rows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.errors import CancelledError, ReadError
+from isoscope.core.recording.labelled import plain_rows
 from isoscope.core.recording.labelled.forms import FORMAT_NAME, version_of
 from isoscope.core.recording.labelled.hdf5 import writer_of
 from isoscope.core.recording.labelled.labelled import LabelledRecording
@@ -96,6 +98,7 @@ class LabelledSource:
             size_bytes=path.stat().st_size,
             labelled=self.labelled,
         )
+        self._say_rows()
         self.recording.expected_steps = self.event_count
         self._label_tracks = {n: Track(np.dtype(np.int32), ()) for n in _LABELS[:4]}
         self._kind = Track(np.dtype(np.int8), ())
@@ -109,10 +112,14 @@ class LabelledSource:
         self._next_search_s = 0.0
         self._had = NOTHING
 
+    def _say_rows(self) -> None:
+        self._plain = plain_rows.without_natives(self.labelled)
+        self.recording.row_is = "control step" if self._plain else "native step"
+
     @property
     def event_count(self) -> int:
-        """Native steps in the file."""
-        return self.labelled.count("native")
+        """Rows: native steps in the file, or control steps where it holds no others."""
+        return self.labelled.count(plain_rows.OVER if self._plain else "native")
 
     def preview(self, event: int | None = None) -> Recording | None:
         """Read one native step, as a recording of one row."""
@@ -180,6 +187,8 @@ class LabelledSource:
             self._look_for_writer(sure=sure)
             return False
         self.labelled.update()
+        if not len(self.recording):
+            self._say_rows()
         self._take_actors(patient=True)
         done, total = len(self.recording), self.event_count
         for start in range(done, total, BLOCK):
@@ -224,6 +233,9 @@ class LabelledSource:
     # -- filling the recording --
 
     def _append_steps(self, recording: Recording, start: int, stop: int) -> None:
+        if self._plain:
+            recording.steps.append(*plain_rows.steps(start, stop))
+            return
         read = self.store.read
         recording.steps.append(
             np.arange(start, stop),
@@ -235,12 +247,16 @@ class LabelledSource:
 
     def _take_rows(self, start: int, stop: int) -> None:
         recording, read = self.recording, self.store.read
-        for name, track in self._label_tracks.items():
-            track.append(read("native", name, start, stop))
-        self._kind.append(read("native", "kind", start, stop).astype(np.int8))
-        wall_ns = read("native", "wall_ns", start, stop)
+        over, told = "native", {}
+        if self._plain:
+            over, told = plain_rows.OVER, plain_rows.labels(self.labelled, start, stop)
+        for name in _LABELS:
+            track = self._label_tracks.get(name, self._kind)
+            values = told[name] if told else read(over, name, start, stop)
+            track.append(values.astype(track.dtype))
+        wall_ns = read(over, "wall_ns", start, stop)
         self._wall.append(np.where(wall_ns < 0, np.nan, wall_ns / 1e9))
-        for column, name in _SCENE:
+        for column, name in () if self._plain else _SCENE:
             values = read("native", column, start, stop)
             found = recording.scene.get(name)
             if not isinstance(found, Track):
@@ -344,7 +360,7 @@ class LabelledSource:
         recording.event_counts = {
             "CreateActor": len(labelled.actors),
             "DestroyActor": len(labelled.destroyed),
-            "Step": len(recording),
+            "Step": 0 if self._plain else len(recording),
         }
         recording.notes = _notes(labelled)
         new, self._told = (

@@ -53,6 +53,8 @@ class TransitionRows:
         labels = self.recording.labels
         if labels is None or not len(rows):
             return out
+        if not self.labelled.count("native"):  # then each row is a control step
+            return np.where((rows >= 0) & (rows < len(labels.env)), rows, out)
         self._update()
         inside = (rows >= 0) & (rows < len(labels.env))
         env = np.full(len(rows), _ABSENT, np.int64)
