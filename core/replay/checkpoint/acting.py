@@ -3,6 +3,10 @@
 A row's hidden state begins anew with its episode. In a slot that only resets, in which
 a vector environment ignores the action, it does not go on: the next episode's first
 observation must find it as if that slot had not been.
+
+A policy may give a chunk of C actions at once. They are taken one a step, whatever is
+observed meanwhile, as when it was trained; then, or where an episode begins, the next
+chunk is made of what is observed then. Only that advances a hidden state.
 """
 
 from __future__ import annotations
@@ -68,6 +72,7 @@ class SavedPolicy:
         box = checkpoint.action
         self.choices = 0 if box is None else box.choices
         self.size = self._size(box.size if box is not None else 0)
+        self.chunk = probe.outputs // (self.choices or self.size)
         pieces: dict[str, Restorable] = {"policy": probe}
         known = set(checkpoint.parts) if parts is None else set(parts)
         if parts is None:
@@ -96,6 +101,13 @@ class SavedPolicy:
         if probe.hidden and self.hidden is None:
             self.hidden = Hidden(probe.hidden, batch)
         self._pieces = pieces
+        # The actions that were made, and how many of them were taken, a row each.
+        shape = (batch, self.chunk)
+        self._made: Array = np.zeros(
+            shape if self.choices else (*shape, self.size),
+            np.int64 if self.choices else np.float32,
+        )
+        self._taken = np.full(batch, self.chunk)
 
     @staticmethod
     def _refuse_half(checkpoint: Checkpoint) -> None:
@@ -147,7 +159,7 @@ class SavedPolicy:
         Returns
         -------
         numpy.ndarray
-            float32 [B, A]; of a discrete action int64 [B]. Of a chunk the first action.
+            float32 [B, A]; of a discrete action int64 [B].
 
         Raises
         ------
@@ -160,27 +172,52 @@ class SavedPolicy:
                 f"acting: observations {list(x.shape)}, and the policy takes "
                 f"[{self.batch}, {self.network.inputs}]"
             )
-        if self.hidden is not None and begins is not None:
-            self.hidden.begin(np.asarray(begins, np.bool_))
+        skipped = np.zeros(self.batch, np.bool_)
+        if skips is not None:
+            skipped |= np.asarray(skips, np.bool_)
+        if begins is not None:
+            begun = np.asarray(begins, np.bool_)
+            self._taken[begun] = self.chunk
+            if self.hidden is not None:
+                self.hidden.begin(begun)
+        wanting = self._taken >= self.chunk
+        if wanting.any():
+            made = self._make(x, wanting & ~skipped)
+            self._made[wanting], self._taken[wanting] = made[wanting], 0
+        found: Array = self._made[np.arange(self.batch), self._taken]
+        # What a slot is given that only resets is of no chunk.
+        self._taken = np.where(skipped, self.chunk, self._taken + 1)
+        return found
+
+    def _make(self, x: Array, advances: Array) -> Array:
+        """Chunks of what is observed, for all rows; [B, C, A], or discrete [B, C].
+
+        Parameters
+        ----------
+        x
+            float64 [B, S].
+        advances
+            bool [B]: rows whose hidden state goes on.
+        """
         if self.normaliser is not None:
             x = self.normaliser(x)
         before = None if self.hidden is None else self.hidden.state
         numbers, after = self.network(x, before)
         if self.hidden is not None and after is not None:
-            skipped = np.zeros(self.batch, np.bool_) if skips is None else skips
-            stays = np.asarray(skipped, np.bool_)[:, None]
-            self.hidden.state = np.where(stays, self.hidden.state, after)
+            self.hidden.state = np.where(advances[:, None], after, self.hidden.state)
         if self.choices:
-            return self._choose(numbers[:, : self.choices], skips)
-        numbers = numbers[:, : self.size].astype(np.float64)
+            logits = numbers.reshape(self.batch * self.chunk, self.choices)
+            return self._choose(logits).reshape(self.batch, self.chunk)
+        numbers = numbers.astype(np.float64)
         if self.chance is not None and self.network.spread is not None:
             noise = self.chance.generator.standard_normal(numbers.shape)
-            numbers = numbers + noise * self.network.spread[: self.size]
+            numbers = numbers + noise * self.network.spread
+        numbers = numbers.reshape(self.batch * self.chunk, self.size)
         if self.connector is not None:
             numbers = self.connector(numbers)
-        return numbers.astype(np.float32)
+        return numbers.astype(np.float32).reshape(self.batch, self.chunk, self.size)
 
-    def _choose(self, logits: Array, skips: Array | None) -> Array:
+    def _choose(self, logits: Array) -> Array:
         if self.chance is None:
             best: Array = logits.argmax(1)
             return best
@@ -191,7 +228,7 @@ class SavedPolicy:
         return found
 
     def save(self) -> Checkpoint:
-        """All of it as it is now."""
+        """All of it as it is now; what is left of a chunk is not in it."""
         parts = {name: one.save_part() for name, one in self._pieces.items()}
         told = self.checkpoint
         return Checkpoint(parts, told.observation, told.action, told.about)

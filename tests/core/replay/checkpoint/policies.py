@@ -73,3 +73,16 @@ def layered(seed: int = 0, *, choices: int = 0, drawn: bool = True) -> Checkpoin
         )
     size = 1 if choices else A
     return Checkpoint(parts, Box(size=S), Box(size=size, choices=choices))
+
+
+def chunked(size: int, *, choices: int = 0, spread: float | None = None) -> Checkpoint:
+    """Chunks of so many actions, each a row of gains of its own; linear in a layer."""
+    r = np.random.default_rng(size)
+    outputs = size * (choices or A)
+    tensors = {"one.weight": r.normal(size=(outputs, S)), "one.bias": np.zeros(outputs)}
+    parts = {"policy": mlp_part(tensors, ["one"])}
+    box = Box(size=1 if choices else A, choices=choices)
+    if spread is not None:
+        tensors["log_spread"] = np.full(outputs, np.log(spread))
+        parts = {"policy": mlp_part(tensors, ["one"]), "rng": layered().parts["rng"]}
+    return Checkpoint(parts, Box(size=S), box)

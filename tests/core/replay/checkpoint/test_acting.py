@@ -19,7 +19,7 @@ from isoscope.core.replay.checkpoint.model import (
 )
 from isoscope.core.replay.checkpoint.pieces import Chance, Connector, Normaliser
 from isoscope.core.replay.checkpoint.restoring import restore
-from tests.core.replay.checkpoint.policies import A, H, S, layered, recurrent
+from tests.core.replay.checkpoint.policies import A, H, S, chunked, layered, recurrent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,6 +115,39 @@ def test_a_state_of_another_batch_begins_anew() -> None:
     other = SavedPolicy(saved.save(), 2)
     assert other.hidden is not None
     assert (other.hidden.state == other.hidden.initial).all()
+
+
+# -- chunks ----------------------------------------------------------------------------
+
+
+def test_a_chunk_is_taken_action_by_action() -> None:
+    """All of it is of the observation that it was made of; then the next is made."""
+    checkpoint, seen = chunked(3), observations(8, 1)
+    gain = checkpoint.parts["policy"].tensors["one.weight"]
+    policy = SavedPolicy(checkpoint)
+    for step, x in enumerate(seen):
+        made_of = seen[step - step % 3, 0]
+        wanted = (gain @ made_of).reshape(3, A)[step % 3]
+        assert policy.act(x)[0] == pytest.approx(wanted, rel=1e-5)
+
+
+def test_an_episode_begins_with_a_chunk_of_its_own() -> None:
+    """Also in the middle of another row's chunk; a slot that only resets has none."""
+    checkpoint, seen = chunked(3, choices=4), observations(7, 2)
+    policy = SavedPolicy(checkpoint, 2)
+    begins = np.zeros((7, 2), np.bool_)
+    skips = np.zeros((7, 2), np.bool_)
+    skips[1, 1], begins[2, 1] = True, True
+    acted = [policy.act(*each) for each in zip(seen, begins, skips, strict=True)]
+    whole, begun = SavedPolicy(checkpoint), SavedPolicy(checkpoint)
+    assert [a[0] for a in acted] == [whole.act(x[:1])[0] for x in seen]
+    assert [a[1] for a in acted[2:]] == [begun.act(x[1:])[0] for x in seen[2:]]
+
+
+def test_each_action_of_a_chunk_is_drawn() -> None:
+    drawn, plain = SavedPolicy(chunked(2, spread=0.5)), SavedPolicy(chunked(2))
+    off = np.array([drawn.act(x) - plain.act(x) for x in observations(400, 1)])
+    assert off.reshape(200, 2 * A).std(0) == pytest.approx(0.5, rel=0.25)
 
 
 # -- half of it ------------------------------------------------------------------------
