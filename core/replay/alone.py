@@ -195,8 +195,8 @@ def _plain(values: Any) -> Any:
 class _Unexplained(Stepwise):
     """Passes over steps that something else accounts for, and their episodes' rest.
 
-    So it does with a step under another configuration than was recorded: that change is
-    in the file.
+    So it does with a step under another configuration than was recorded, and with one
+    before which the state was set by hand: both are in the file.
 
     Parameters
     ----------
@@ -213,6 +213,10 @@ class _Unexplained(Stepwise):
 
     def configured_otherwise(self, row: int) -> None:
         """See `Stepwise.configured_otherwise`."""
+        self._explained[row] = True
+
+    def set_by_hand(self, row: int) -> None:
+        """See `Stepwise.set_by_hand`."""
         self._explained[row] = True
 
     def judged(self, env: int, rows: Array, differs: BoolArray) -> BoolArray:

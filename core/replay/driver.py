@@ -232,6 +232,8 @@ class Driver:
         if event.kind == "set_state":
             if not self._reset_rows[place[0] : place[0] + 1].any():
                 self.done.moved.append(place[0])
+                if self._seen is not None:
+                    self._seen.set_by_hand(place[0])
         elif event.kind == UNRECORDED_INPUT:
             what = (event.detail or {}).get("input") or "an input"
             raise ReplayError(

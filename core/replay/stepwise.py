@@ -141,6 +141,12 @@ class Stepwise:
         Told before the step itself.
         """
 
+    def set_by_hand(self, row: int) -> None:
+        """Take that somebody set the state before a step, in the recording only.
+
+        Told before the step itself.
+        """
+
     def judged(self, env: int, rows: Array, differs: BoolArray) -> BoolArray:
         """Which of these steps [n] are a divergence, of those that differ."""
         return differs

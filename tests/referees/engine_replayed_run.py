@@ -27,6 +27,7 @@ from superdex.lab.gym.envs import (  # noqa: E402
 
 ENVS, STEPS, EPISODE = 4, 500, 60
 LEAK_AT, MISSED = (1, 8), (2, (1, 9))  # env and its control step, in episode 1
+HANDLED, HANDLED_AT = 1, 8  # the environment, and from which control step on
 FALL_STEPS, FALL_AT = 60, 30
 
 
@@ -116,12 +117,25 @@ class Leaking(CartPole):
             self.leaks = False
             values = list(self._agent.get_articulated_joint_inertia_params())
             values[0] = 30.0
-            self._agent.set_articulated_joint_inertia_params(values)
+            self._set(values)
         super()._apply_action(action)
+
+    def _set(self, values):
+        self._agent.set_articulated_joint_inertia_params(values)
+
+
+class LeakingUnheard(Leaking):
+    """Changes it past whoever listens."""
+
+    def _set(self, values):
+        setter = type(self._agent).set_articulated_joint_inertia_params
+        setter.__wrapped__(self._agent, values)
 
 
 class Servo(CartPole):
     """Follows a pose, which is set in the first native step of a control step only."""
+
+    handles = None
 
     def __init__(self, cfg):
         super().__init__(cfg)
@@ -140,6 +154,8 @@ class Servo(CartPole):
         if self._first:
             target = 0.1 * float(action["control"].item())
             self._agent.set_articulated_target_pose([target, 0.05])
+            if self.handles is not None and self._episode == 1:
+                self.handles(self, self._step_count + 1)
         self._first = False
 
 
@@ -147,16 +163,68 @@ def make_servo():
     return Servo(CartPoleCfg(use_shared_scenes=True, steps_per_episode=EPISODE))
 
 
+class Handled(CartPole):
+    """Does something to its own robot besides the action, in some control steps."""
+
+    handles = None
+
+    def _apply_action(self, action):
+        if self.handles is not None and self._episode == 1:
+            self.handles(self, self._step_count + 1)
+        super()._apply_action(action)
+
+    @property
+    def pole(self):
+        [_, pole] = self._agent.get_nested_link_actors()
+        return self._scene.get_actor(pole)
+
+
+def pushes(env, control_step):
+    """Push the pole for a while, with all of a force's components and with some."""
+    if control_step == HANDLED_AT:
+        env.pole.set_external_forces_on_dofs([0, 4], [3.0, 0.5])
+    elif control_step == HANDLED_AT + 2:
+        env.pole.set_external_forces_on_dofs(list(range(6)), [0.0, 0, 0, 0, 0, -1.0])
+    elif control_step == HANDLED_AT + 4:
+        env.pole.clear_external_forces()
+
+
+def places(env, control_step):
+    """Give the joints other velocities, which is what a push in no time does."""
+    if control_step == HANDLED_AT:
+        env._agent.set_articulated_joint_velocities([0.1, 0.2])
+
+
+def hurries(env, control_step):
+    """Tell the controller, if there is one, how fast its target moves."""
+    if control_step == HANDLED_AT:
+        env._agent.set_articulated_target_velocity([0.3, 0.0])
+
+
+def make_handled():
+    return Handled(CartPoleCfg(use_shared_scenes=True, steps_per_episode=EPISODE))
+
+
 def make_leaking():
     return Leaking(CartPoleCfg(use_shared_scenes=True, steps_per_episode=EPISODE))
 
 
-def cartpoles(out, make=make_cartpole, steps=STEPS, leaks=False, missed=False):
+def make_leaking_unheard():
+    return LeakingUnheard(
+        CartPoleCfg(use_shared_scenes=True, steps_per_episode=EPISODE)
+    )
+
+
+def cartpoles(
+    out, make=make_cartpole, steps=STEPS, leaks=False, missed=False, handles=None
+):
     from isoscope.core import tap
 
     envs = [tap.factory(make, record=out, snapshots_every=50)() for _ in range(ENVS)]
     if leaks:
         envs[LEAK_AT[0]].leaks = True
+    if handles is not None:
+        envs[HANDLED].handles = handles
     if missed:
         envs[MISSED[0]].skip_restore = MISSED[1]
     chance = np.random.default_rng(5)
@@ -189,7 +257,12 @@ def falling(out, disturb=None):
 RUNS = {
     "together": cartpoles,
     "leak": lambda out: cartpoles(out, make_leaking, 40, leaks=True),
+    "unheard": lambda out: cartpoles(out, make_leaking_unheard, 40, leaks=True),
+    "clean": lambda out: cartpoles(out, steps=80),
     "missed": lambda out: cartpoles(out, steps=20, missed=True),
+    "links": lambda out: cartpoles(out, make_handled, 40, handles=pushes),
+    "placed": lambda out: cartpoles(out, make_handled, 40, handles=places),
+    "hurried": lambda out: cartpoles(out, make_servo, 40, handles=hurries),
     "servo": lambda out: cartpoles(out, make_servo, 60),
     "falling": falling,
     "pushed": lambda out: falling(out, push),

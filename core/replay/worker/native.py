@@ -15,7 +15,7 @@ from isoscope.core.errors import IsoscopeError
 from isoscope.core.replay.worker import messages as m
 from isoscope.core.replay.worker.placing import place
 from isoscope.core.replay.worker.settings import Settings
-from isoscope.core.tap.adapters.superdex.actors import Actors
+from isoscope.core.tap.adapters.superdex.actors import Actors, is_link
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
 from isoscope.core.tap.raw_natives import state_digest
 
@@ -90,6 +90,13 @@ class NativeScene:
         self._names = _Names(numbers)
         told = cast("IntakeRecorder", self._names)
         self._actors = Actors(told, scene, 0, physics)
+        self._readers = self._actors.refresh()
+        pushed = {
+            actor for actor, _, f in (k.rpartition("/") for k in driven) if f == "force"
+        }
+        for handle, known in self._actors.known.items():
+            if known.actor.get_name() in pushed and is_link(known.actor):
+                self._actors.pushed(handle)
         self._readers = self._actors.refresh()
         self._configuration = Configuration(scene, physics)
         self._driven = driven

@@ -114,6 +114,16 @@ class Actors:
         self._physics = physics
         self._real = np.float64 if physics.uses_double_precision() else np.float32
         self.known: dict[int, Known] = {}
+        self._pushed: set[int] = set()  # handles of links that forces were set on
+
+    def pushed(self, handle: int) -> bool:
+        """Be told that forces were set on a link; whether that is new.
+
+        Its forces are read from the next `refresh` on.
+        """
+        new = handle not in self._pushed
+        self._pushed.add(handle)
+        return new
 
     def refresh(self) -> Readers:
         """Tell what is new and what is gone; what reads those that are there."""
@@ -145,9 +155,9 @@ class Actors:
         readers = Readers()
         fields: list[r.Field] = []
         # Rigid bodies first, then articulations: in the order of `Readers.take`.
-        moving = [known for known in self.known.values() if not known.static]
+        moving = {h: known for h, known in self.known.items() if not known.static}
         forced = []
-        for known in moving:
+        for handle, known in moving.items():
             if known.kind == RIGID:
                 actor = known.actor
                 readers.rigid.append(
@@ -159,7 +169,7 @@ class Actors:
                     )
                 )
                 fields += _rigid_fields(known.number)
-                if not is_link(actor):
+                if not is_link(actor) or handle in self._pushed or self._loaded(actor):
                     forced.append(known)
         for known in forced:
             names = tuple(f"force {a}" for a in XYZ) + tuple(f"torque {a}" for a in XYZ)
@@ -168,7 +178,7 @@ class Actors:
                 ("N", "N", "N", "N·m", "N·m", "N·m"),
                 names,
             )
-        for known in moving:
+        for known in moving.values():
             if known.kind == ARTICULATED:
                 self._articulation(readers, fields, known)
             elif known.kind != RIGID:
@@ -176,6 +186,15 @@ class Actors:
         if fields:
             readers.frame = self._recorder.frame(fields, self._real, scene=self._number)
         return readers
+
+    def _loaded(self, link: Any) -> bool:
+        """Whether forces are set on a link already."""
+        forces = self._physics.DynamicArrayReal(link.get_num_dofs())
+        try:
+            link.get_external_forces(forces)
+        except Exception:  # noqa: BLE001 another release of the engine
+            return False
+        return any(forces.tolist())
 
     def _articulation(
         self, readers: Readers, fields: list[r.Field], known: Known

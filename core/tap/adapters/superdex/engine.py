@@ -58,22 +58,22 @@ def patch_environments(kind: type) -> None:
     owner = next((k for k in kind.__mro__ if "_release_scene" in vars(k)), None)
     if owner is None or owner in _patched:
         return
-    _wrap(owner, "_release_scene", _leave)
+    wrap(owner, "_release_scene", _leave)
     _patched.add(owner)
 
 
 def _patch_scenes(kind: type) -> None:
     if kind in _patched:
         return
-    _wrap(kind, "step", _step)
+    wrap(kind, "step", _step)
     for name in ("restore_state", "restore_state_from_bytes"):
-        _wrap(kind, name, _restore)
-    _wrap(kind, "capture_state", _capture)
+        wrap(kind, name, _restore)
+    wrap(kind, "capture_state", _capture)
     for name in ("release_state", "release_all_states"):
-        _wrap(kind, name, _release)
+        wrap(kind, name, _release)
     for name in dir(kind):
         if name.startswith(SCENE_SETTINGS):
-            _wrap(kind, name, _scene_setting)
+            wrap(kind, name, _scene_setting)
     _patched.add(kind)
 
 
@@ -81,13 +81,14 @@ def _patch_actors(kind: type) -> None:
     if kind in _patched:
         return
     for name in ACTOR_SETTINGS:
-        _wrap(kind, name, _actor_setting)
+        wrap(kind, name, _actor_setting)
     _patched.add(kind)
 
 
-def _wrap(
+def wrap(
     kind: type, name: str, make: Callable[[Callable[..., Any], str], Callable[..., Any]]
 ) -> None:
+    """Put what `make` makes of a method in its place, if the class has it."""
     original = getattr(kind, name, None)
     if original is None:
         return
@@ -96,7 +97,8 @@ def _wrap(
     setattr(kind, name, wrapped)
 
 
-def _find(scene: Any) -> SceneWatch | None:
+def find(scene: Any) -> SceneWatch | None:
+    """What watches a scene now; None where nobody does."""
     watch = watched.get(scene)
     if watch is None and newcomers:
         from threading import get_ident
@@ -105,6 +107,16 @@ def _find(scene: Any) -> SceneWatch | None:
         if meet is not None:
             watch = meet(scene)
     return watch if watch is not None and watch.session.on else None
+
+
+def find_of(actor: Any) -> SceneWatch | None:
+    """What watches an actor's scene now; None where nobody does."""
+    if not watched and not newcomers:
+        return None
+    try:
+        return find(actor.get_scene())
+    except Exception:  # noqa: BLE001 an actor that is gone: its own call says so
+        return None
 
 
 # Native functions are called fastest with arguments by place: where they come as the
@@ -120,7 +132,7 @@ def _step(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             call = _bound(original, time_step_sec, args, kwargs)
         watch = watched.get(scene)
         if watch is None or not watch.session.on:
-            watch = _find(scene)
+            watch = find(scene)
             if watch is None:
                 return call(scene, time_step_sec)
         if watch.dirty:
@@ -152,7 +164,7 @@ def _restore(original: Callable[..., Any], name: str) -> Callable[..., Any]:
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        watch = _find(scene)
+        watch = find(scene)
         try:
             if args or kwargs or release_immediately is _NOT_GIVEN:
                 if release_immediately is not _NOT_GIVEN:
@@ -177,7 +189,7 @@ def _restore(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _capture(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     def capture(scene: Any, *args: Any, **kwargs: Any) -> Any:
-        watch = _find(scene)
+        watch = find(scene)
         if watch is None:
             return original(scene, *args, **kwargs)
         try:
@@ -194,7 +206,7 @@ def _capture(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 def _release(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     def release(scene: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(scene, *args, **kwargs)
-        watch = _find(scene)
+        watch = find(scene)
         if watch is not None:
             watch.released(args[0] if args else kwargs.get("handle"))
         return result
@@ -212,7 +224,7 @@ def _leave(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _scene_setting(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     def change(scene: Any, *args: Any, **kwargs: Any) -> Any:
-        watch = _find(scene)
+        watch = find(scene)
         if watch is not None:
             watch.changes()
         try:
@@ -226,13 +238,7 @@ def _scene_setting(original: Callable[..., Any], name: str) -> Callable[..., Any
 
 def _actor_setting(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     def change(actor: Any, *args: Any, **kwargs: Any) -> Any:
-        if not watched and not newcomers:
-            return original(actor, *args, **kwargs)
-        watch = None
-        try:
-            watch = _find(actor.get_scene())
-        except Exception:  # noqa: BLE001 an actor that is gone: the original says so
-            pass
+        watch = find_of(actor)
         if watch is not None:
             watch.changes()
         try:

@@ -14,7 +14,7 @@ from isoscope.core.tap.adapters.hooks import is_hooked
 from isoscope.core.tap.adapters.kinds import innermost
 from isoscope.core.tap.adapters.scalars import FIXED, numbers
 from isoscope.core.tap.adapters.single import SingleTap
-from isoscope.core.tap.adapters.superdex import engine
+from isoscope.core.tap.adapters.superdex import engine, inputs
 from isoscope.core.tap.adapters.superdex.actors import all_actors
 from isoscope.core.tap.adapters.superdex.build import build_of, statuses_of
 from isoscope.core.tap.adapters.superdex.watch import SceneWatch
@@ -178,9 +178,10 @@ class MochiTap(SingleTap):
         watch = engine.watched.get(scene)
         if watch is not None and watch.session is self.session:
             return watch
-        wrapped = engine.patch(scene, all_actors(scene))
+        actors, physics = all_actors(scene), sys.modules[type(scene).__module__]
+        wrapped = engine.patch(scene, actors)
+        inputs.patch(scene, actors, physics)
         engine.patch_environments(type(self._inner))
-        physics = sys.modules[type(scene).__module__]
         run = runs.of(self.session)
         number = run.scene()
         watch = SceneWatch(scene, physics, self.session, number, build_of(physics))

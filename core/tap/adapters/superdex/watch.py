@@ -106,6 +106,8 @@ class SceneWatch:
         self.dirty = True
         self._looked_ns = 0
         self._new_topology = True
+        self._late = False  # a link was pushed whose forces are not read yet
+        self._given: dict[tuple[str, str], None] = {}
         self._who = -1
         self._handles: dict[int, int] = {}
         self._initial: set[int] = set()
@@ -156,6 +158,8 @@ class SceneWatch:
             self.session.guard.failed(error)
 
     def _record(self, h_s: float) -> None:
+        if self._late or self._given:
+            self._tell_given()
         captured = self._bytes
         self._capture(captured)
         stats = self._stats()
@@ -215,6 +219,38 @@ class SceneWatch:
                 self._take()
                 self.hand_on()
 
+    # -- inputs ------------------------------------------------------------------------
+
+    def pushed(self, link: Any) -> None:
+        """Be told that forces were set on a link: they are read from now on."""
+        with self.session.guard:
+            if self._actors.pushed(int(link.get_handle().value)):
+                self.look_again()
+                self._new_topology = self._late = True
+
+    def given(self, kind: str, name: str) -> None:
+        """Be told of an input whose values are not recorded; told with the next step.
+
+        What is put in within a reset is in the state that is there after it.
+
+        Parameters
+        ----------
+        kind
+            Of the event that tells it.
+        name
+            What was called.
+        """
+        owner = self.owner
+        if owner is None or owner.control_step:
+            self._given[kind, name] = None
+
+    def _tell_given(self) -> None:
+        if self._late:
+            self._look()
+        given, self._given = list(self._given), {}
+        for kind, name in given:
+            self._tell(kind, detail={"input": name})
+
     # -- snapshots ---------------------------------------------------------------------
 
     def restored(self, handle: Any, *, released: bool) -> None:
@@ -229,6 +265,7 @@ class SceneWatch:
             Whether the handle is gone then.
         """
         with self.session.guard:
+            self._given.clear()  # and with it what was put in before
             value = getattr(handle, "value", -1)
             snapshot = self._handles.get(value, -1)
             self._take()
@@ -322,7 +359,7 @@ class SceneWatch:
 
     def _look(self) -> None:
         """Read the configuration and the topology, and tell what has changed."""
-        self.dirty, self._looked_ns = False, time_ns()
+        self.dirty, self._late, self._looked_ns = False, False, time_ns()
         self.hand_on()
         if self._new_topology:
             self._new_topology = False

@@ -1,0 +1,143 @@
+"""Sees what is put into a scene that its state doesn't tell: pushes, targets, places.
+
+Forces on bodies and articulations are read after every native step. A link's are read
+from the first time on that anybody sets them; of everything else here the recording
+tells that it was done, so that nobody takes what comes of it for a leak.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.tap.adapters.superdex import engine
+from isoscope.core.tap.adapters.superdex.actors import ARTICULATED, RIGID, is_link
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FORCES = "set_external_forces_on_dofs"
+# Inputs of actors whose values nothing tells, by the start of their names.
+ACTOR_INPUTS = (
+    "add_boundary_condition",
+    "clear_boundary_conditions",
+    "reset_articulated_target_",
+    "set_articulated_target_link_transforms",
+    "set_articulated_target_velocity",
+)
+CONSTRAINT_INPUTS = (
+    "set_damping",
+    "set_ref_relative_rotation",
+    "set_saturation",
+    "set_stiffness",
+    "set_target_",
+    "update_old_target",
+)
+# What places actors by hand, where they are not steered there.
+STATES = (
+    "set_articulated_joint_velocities",
+    "set_articulated_pose_from_",
+    "set_center_of_mass_transform",
+    "set_displacements",
+    "set_node_positions_local",
+    "set_node_velocities_local",
+    "set_root_transform",
+    "set_velocity",
+    "set_zero_displacements_and_velocities",
+)
+_patched: set[type] = set()
+
+
+def patch(scene: Any, actors: list[Any], physics: Any) -> None:
+    """See what is put into the actors and constraints of a scene's engine.
+
+    Where its classes can't be wrapped, nothing is seen.
+
+    Parameters
+    ----------
+    physics
+        The engine's module.
+    """
+    try:
+        for actor in actors[:1]:
+            _patch_actors(type(actor))
+        constraint = getattr(physics, "Constraint", None)
+        if constraint is not None and constraint not in _patched:
+            _wrap_all(constraint, CONSTRAINT_INPUTS, _constraint_input)
+            _patched.add(constraint)
+    except (AttributeError, TypeError):
+        return
+
+
+def _patch_actors(kind: type) -> None:
+    if kind in _patched:
+        return
+    engine.wrap(kind, FORCES, _force)
+    _wrap_all(kind, ACTOR_INPUTS, _actor_input)
+    _wrap_all(kind, STATES, _placing)
+    _patched.add(kind)
+
+
+def _wrap_all(
+    kind: type,
+    starts: tuple[str, ...],
+    make: Callable[[Callable[..., Any], str], Callable[..., Any]],
+) -> None:
+    for name in dir(kind):
+        if name.startswith(starts):
+            engine.wrap(kind, name, make)
+
+
+def _force(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    # Called in every native step by most tasks, so it asks for little.
+    def push(actor: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(actor, *args, **kwargs)
+        if engine.watched:
+            kind = actor.get_type().name
+            if kind != ARTICULATED and (kind != RIGID or is_link(actor)):
+                watch = engine.find_of(actor)
+                if watch is not None and kind == RIGID:
+                    watch.pushed(actor)
+                elif watch is not None:
+                    watch.given(r.UNRECORDED_INPUT, name)
+        return result
+
+    return push
+
+
+def _actor_input(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def put(actor: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(actor, *args, **kwargs)
+        watch = engine.find_of(actor)
+        if watch is not None:
+            watch.given(r.UNRECORDED_INPUT, name)
+        return result
+
+    return put
+
+
+def _placing(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def place(actor: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(actor, *args, **kwargs)
+        watch = engine.find_of(actor)
+        if watch is not None:
+            watch.given("set_state", name)
+        return result
+
+    return place
+
+
+def _constraint_input(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def put(constraint: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(constraint, *args, **kwargs)
+        watch = None
+        if engine.watched:
+            try:
+                watch = engine.find_of(constraint.get_actor(0))
+            except Exception:  # noqa: BLE001 a constraint that is gone
+                pass
+        if watch is not None:
+            watch.given(r.UNRECORDED_INPUT, f"a constraint's {name}")
+        return result
+
+    return put
