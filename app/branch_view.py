@@ -13,7 +13,6 @@ from isoscope.app.replay_view import examined_of, maker_of
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.replay.branch.exporting import ENDING, export_branch
 from isoscope.core.replay.branch.looked_at import looked_at
-from isoscope.core.replay.branch.model import new_branch
 from isoscope.core.replay.branch.running import place_of, run_branch, tape_of
 from isoscope.core.replay.branch.suggestions import suggestions
 from isoscope.widgets.replay.request import Request
@@ -146,19 +145,8 @@ class BranchView:
         if document is None or kept is None or place is None:
             self._refuse("a branch begins in a control step of an environment")
             return
-        env, episode, control_step, native = place
         try:
-            branch = new_branch(
-                name=kept.free_name("what if"),
-                source=kept.source,
-                file=kept.file,
-                env=env,
-                episode=episode,
-                control_step=control_step,
-                native=native,
-                edits=edits,
-                steps=steps,
-            )
+            branch = kept.made(place, edits, steps)
             kept.check(branch)
         except IsoscopeError as error:
             self._refuse(str(error))

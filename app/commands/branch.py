@@ -7,8 +7,13 @@ import typer
 
 from isoscope.app import console
 from isoscope.app.commands.branch_tables import branch_parts, branches_table
-from isoscope.app.commands.options import AsJson, Overwrite
-from isoscope.app.commands.replay import EngineName, Module
+from isoscope.app.commands.options import (
+    AsJson,
+    EngineName,
+    LabelledFile,
+    Module,
+    Overwrite,
+)
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
@@ -17,10 +22,6 @@ if TYPE_CHECKING:
     from isoscope.core.replay.engine import EngineMaker
 
 FORM = "isoscope.branches/1"
-File = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="A labelled recording.", show_default=False),
-]
 At = Annotated[
     str | None,
     typer.Option(
@@ -90,7 +91,12 @@ PastEnd = Annotated[
 ]
 Name = Annotated[
     str | None,
-    typer.Option("--name", metavar="NAME", help="What to call it.", show_default=False),
+    typer.Option(
+        "--name",
+        metavar="NAME",
+        help="What to call it; by default what if 1, what if 2 and so on.",
+        show_default=False,
+    ),
 ]
 Note = Annotated[str, typer.Option("--note", metavar="TEXT", help="What it is for.")]
 Out = Annotated[
@@ -131,7 +137,7 @@ Rename = Annotated[
 
 
 def branch(
-    file: File,
+    file: LabelledFile,
     at: At = None,
     env: Env = None,
     action: Action = None,
@@ -195,8 +201,14 @@ def branch(
     else:
         assert at is not None
         place = _place(examined, at, env)
-        chosen = name if name is not None else kept.free_name()
-        made = _make(kept, place, chosen, edits, steps, _past_end(past_end), note)
+        made = kept.made(
+            place,
+            edits,
+            steps,
+            name=name,
+            past_end=_past_end(past_end),
+            note=note,
+        )
         if not only_try:
             kept.check(made)
     keep = kept if run is None and not only_try else None
@@ -247,33 +259,6 @@ def _place(
         if env < 0:
             raise UsageError(f"--at {text}: nobody's step; say whose with --env")
     return (env, *place_of(examined, env, row))
-
-
-def _make(
-    kept: "Branches",
-    place: tuple[int, int, int, int],
-    name: str,
-    edits: "tuple[Edit, ...]",
-    steps: int | None,
-    past_end: Literal["hold", "zero"],
-    note: str,
-) -> "Branch":
-    from isoscope.core.replay.branch.model import new_branch
-
-    env, episode, control_step, native = place
-    return new_branch(
-        name=name,
-        source=kept.source,
-        file=kept.file,
-        env=env,
-        episode=episode,
-        control_step=control_step,
-        native=native,
-        edits=edits,
-        steps=steps,
-        past_end=past_end,
-        note=note,
-    )
 
 
 def _step(

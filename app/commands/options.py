@@ -18,6 +18,29 @@ class PauseOnName(StrEnum):
 File: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="A recording.", show_default=False)
 ]
+LabelledFile: TypeAlias = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A labelled recording.", show_default=False),
+]
+EngineName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="builtin|superdex",
+        help="What steps it. By default what recorded it.",
+        show_default=False,
+    ),
+]
+Module: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--module",
+        metavar="FILE:FACTORY",
+        help="What makes one environment of SuperDex Lab, or a scene. By default what "
+        "the recording says, if that file is unchanged.",
+        show_default=False,
+    ),
+]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of a table.")
 ]

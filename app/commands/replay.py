@@ -14,7 +14,13 @@ from isoscope.app.commands.comparison_tables import (
     lines_table,
     pairs_table,
 )
-from isoscope.app.commands.options import AsJson, Substeps
+from isoscope.app.commands.options import (
+    AsJson,
+    EngineName,
+    LabelledFile,
+    Module,
+    Substeps,
+)
 
 if TYPE_CHECKING:
     from isoscope.core.isolation.context import Examined
@@ -22,10 +28,6 @@ if TYPE_CHECKING:
     from isoscope.core.replay.replay_forms import Mode, Replay
 
 FINDINGS, ENDED_EARLY = 1, 2
-File = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="A labelled recording.", show_default=False),
-]
 From = Annotated[
     str | None,
     typer.Option(
@@ -72,25 +74,6 @@ Twice = Annotated[
         help="Restore each environment's snapshot twice, with other steps between.",
     ),
 ]
-EngineName = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        metavar="builtin|superdex",
-        help="What steps it. By default what recorded it.",
-        show_default=False,
-    ),
-]
-Module = Annotated[
-    str | None,
-    typer.Option(
-        "--module",
-        metavar="FILE:FACTORY",
-        help="What makes one environment of SuperDex Lab, or a scene. By default what "
-        "the recording says, if that file is unchanged.",
-        show_default=False,
-    ),
-]
 Model = Annotated[
     str | None,
     typer.Option(
@@ -132,7 +115,7 @@ Tolerance = Annotated[
 
 
 def replay(
-    file: File,
+    file: LabelledFile,
     from_position: From = None,
     env: Env = None,
     steps: Steps = None,

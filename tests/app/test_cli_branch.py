@@ -55,8 +55,8 @@ def test_made_listed_renamed_run_removed(
     text = printed(capsys, "branch", recorded, *KICK)
     assert "control step 4: control = 3" in text
     assert "departs at episode 1, control step 4" in text
-    assert names(capsys, recorded) == ["kick", "branch"]
-    printed(capsys, "branch", recorded, "--rename", "branch", "other")
+    assert names(capsys, recorded) == ["kick", "what if 1"]
+    printed(capsys, "branch", recorded, "--rename", "what if 1", "other")
     again = as_json(capsys, "branch", recorded, "--run", "other")
     assert again["report"]["growth"] == told["report"]["growth"]
     assert "other" in printed(capsys, "branch", recorded, "--list")

@@ -90,8 +90,10 @@ def test_an_edited_state(recorded: Any, tmp_path: Path) -> None:  # noqa: F811 t
     assert found.compared_steps == len(turned) == 18
     kicked = branched(examined, parse_state("CartPole.velocities=1,-2"), steps=3)
     assert kicked.start["CartPole", "jointVelocity"].tolist() == [1, -2]
-    with pytest.raises(IsoscopeError, match="actors that move are CartPole"):
+    with pytest.raises(IsoscopeError, match=r"it is a link.*edit CartPole\.pose or"):
         branched(examined, parse_state("CartPole/Pole.omega=0,0,1"), steps=3)
+    with pytest.raises(IsoscopeError, match="can be edited are CartPole"):
+        branched(examined, parse_state("Wheel.omega=0,0,1"), steps=3)
 
 
 def test_an_edited_body(recorded: Any) -> None:  # noqa: F811 the fixture

@@ -11,7 +11,7 @@ import hashlib
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from psygnal import Signal
@@ -19,15 +19,22 @@ from psygnal import Signal
 from isoscope.core.errors import ReadError, UsageError, WriteError
 from isoscope.core.exclusive import exclusive
 from isoscope.core.newfile import new_file
-from isoscope.core.replay.branch.model import Branch, check_branch, check_name
+from isoscope.core.replay.branch.model import (
+    Branch,
+    check_branch,
+    check_name,
+    new_branch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from isoscope.core.isolation.context import Examined
+    from isoscope.core.replay.branch.model import Edit
 
 SCHEMA = "isoscope.branches/1"
 DOING = "reading the branches"
+CALLED = "what if"  # and a number
 MOST = 1000  # of one recording
 BIGGEST_BYTES = 64 << 20
 
@@ -114,13 +121,49 @@ class Branches:
         """
         return _found(self._branches, which, self.file)
 
-    def free_name(self, wanted: str = "branch") -> str:
-        """A name that is not taken: the wanted one, or with a number behind it."""
+    def free_name(self) -> str:
+        """A name for the next one: ``"what if 1"``, or the next that is not taken."""
         taken = {one.name for one in self._branches}
-        name, number = wanted, 2
-        while name in taken:
-            name, number = f"{wanted} ({number})", number + 1
-        return name
+        number = 1
+        while f"{CALLED} {number}" in taken:
+            number += 1
+        return f"{CALLED} {number}"
+
+    def made(
+        self,
+        place: tuple[int, int, int, int],
+        edits: tuple[Edit, ...],
+        steps: int | None,
+        *,
+        name: str | None = None,
+        past_end: Literal["hold", "zero"] = "hold",
+        note: str = "",
+    ) -> Branch:
+        """A branch of this recording, not kept yet.
+
+        Parameters
+        ----------
+        place
+            Environment, episode, control step and native row that it begins with.
+        edits, steps, past_end, note
+            See `isoscope.core.replay.branch.model.Branch`.
+        name
+            None for a free one.
+        """
+        env, episode, control_step, native = place
+        return new_branch(
+            name=self.free_name() if name is None else name,
+            source=self.source,
+            file=self.file,
+            env=env,
+            episode=episode,
+            control_step=control_step,
+            native=native,
+            edits=edits,
+            steps=steps,
+            past_end=past_end,
+            note=note,
+        )
 
     def add(self, branch: Branch) -> None:
         """Add a branch.

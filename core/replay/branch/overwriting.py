@@ -127,7 +127,25 @@ class Overwritten:
         return component
 
 
-def not_movable(name: str, movable: Sequence[str]) -> ReplayError:
-    """What is said where an actor isn't one that could be set."""
+def not_movable(
+    name: str, movable: Sequence[str], whole: str = "", dofs: Sequence[str] = ()
+) -> ReplayError:
+    """What is said where an actor's state can't be set, with what can be.
+
+    Parameters
+    ----------
+    movable
+        Actors whose state can be set.
+    whole, dofs
+        Where it is a link: the articulation's name, and those of its degrees of
+        freedom.
+    """
+    doing = f"setting the state of {name}"
+    if whole:
+        named = f", or one of them ({', '.join(dofs)}): {whole}.pose[{dofs[0]}]"
+        return ReplayError(
+            f"{doing}: it is a link, which goes with its joints; edit {whole}.pose or "
+            f"{whole}.jointVelocity{named if dofs else ''}"
+        )
     there = ", ".join(movable) or "none"
-    return ReplayError(f"setting the state of {name}: actors that move are {there}")
+    return ReplayError(f"{doing}: actors whose state can be edited are {there}")

@@ -62,4 +62,8 @@ def _actor(scene: Scene, name: str) -> SceneActor:
     for one in movable:
         if one.name == name:
             return one
-    raise not_movable(name, [one.name for one in movable])
+    names = [one.name for one in movable]
+    for one in movable:
+        if name in one.links and one.type == "Articulated":
+            raise not_movable(name, names, one.name, one.dofs)
+    raise not_movable(name, names)

@@ -54,22 +54,28 @@ def place(
     ReplayError
         For what the scene doesn't have, or what that refuses; nothing was changed.
     """
-    movable = {
-        known.actor.get_name(): known
-        for known in actors
-        if not known.static and not is_link(known.actor)
+    known = {
+        one.actor.get_name(): one
+        for one in actors
+        if not one.static and not is_link(one.actor)
     }
-    chosen = movable.get(name)
+    chosen = known.get(name)
+    movable = [n for n, one in known.items() if one.kind in (ARTICULATED, RIGID)]
     if chosen is None:
-        raise not_movable(name, list(movable))
+        whole, _, _ = name.rpartition("/")
+        owner = known.get(whole)
+        if owner is not None and owner.kind == ARTICULATED:
+            raise not_movable(name, movable, whole, dofs_of(owner.actor)[0])
+        raise not_movable(name, movable)
     if chosen.kind == ARTICULATED:
         _place_articulation(physics, chosen.actor, name, field, component, value)
     elif chosen.kind == RIGID:
         _place_body(physics, chosen.actor, name, field, component, value)
     else:
         raise ReplayError(
-            f"setting {field} of {name}: it is a {chosen.kind.lower()} actor, of which "
-            "nothing can be set here; rigid bodies and articulations can be"
+            f"setting {field} of {name}: it is a {chosen.kind.lower()} actor, whose "
+            "state can't be edited; actors whose state can be are "
+            f"{', '.join(movable) or 'none'}"
         )
 
 

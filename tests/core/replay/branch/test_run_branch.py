@@ -288,6 +288,12 @@ def test_an_edit_of_what_is_not_there(cartpoles: Examined, edit: Edit) -> None:
     assert "\n" not in str(told.value)
 
 
+def test_a_link_says_what_can_be_edited_instead(cartpoles: Examined) -> None:
+    edit = parse_state("CartPole/Pole.omega=0,0,1")
+    with pytest.raises(IsoscopeError, match=r"it is a link.*edit CartPole\.pose or"):
+        run_branch(cartpoles, make_builtin, branch_at(cartpoles, 1, 1, 3, edit))
+
+
 def test_another_recordings_and_other_places(cartpoles: Examined) -> None:
     made = branch_at(cartpoles, 1, 1, 3)
     for wrong in (

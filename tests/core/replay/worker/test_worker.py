@@ -133,7 +133,7 @@ def test_a_part_of_the_state_is_edited(engine: WorkerEngine) -> None:
 @pytest.mark.parametrize(
     ("actor", "field", "component", "value", "why"),
     [
-        ("Sledge", "pose", None, [0.0, 0.0], "actors that move are Sled"),
+        ("Sledge", "pose", None, [0.0, 0.0], "can be edited are Sled"),
         ("Sled", "translation", None, [0.0] * 3, "its state has positions, velocities"),
         ("Sled", "pose", None, [1.0], "1 number for 2"),
         ("Sled", "pose", 2, [1.0], "component 2; there are 0 to 1"),
