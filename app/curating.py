@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.app.document_jobs import DocumentJobs
 from isoscope.app.workspaces import open_workspace
 from isoscope.core.dataset.curate.columns import Touches
 from isoscope.core.dataset.readers.source import DatasetSource
@@ -51,9 +52,9 @@ class Curating:
         workers: Workers,
         tell: Callable[[BaseException, str], str],
     ) -> None:
-        self.session, self.workers, self._tell = session, workers, tell
-        self._jobs: dict[Document, Job[tuple[Curation, str]]] = {}
-        self._touching: dict[Document, Job[tuple[Audit, Touches]]] = {}
+        self.session, self._tell = session, tell
+        self._jobs = DocumentJobs(session, workers, tell)
+        self._touching = DocumentJobs(session, workers, tell)
         self._wanted: set[Document] = set()
         self._observers: dict[Document, Callable[[], None]] = {}
         session.removed.connect(self.forget)
@@ -61,7 +62,7 @@ class Curating:
     @property
     def busy(self) -> bool:
         """Whether episodes, or what touches them, are still to be found."""
-        return bool(self._jobs or self._touching)
+        return self._jobs.busy or self._touching.busy
 
     def want(self, document: Document) -> None:
         """Have the document's episodes as soon as it is read to its end."""
@@ -79,9 +80,8 @@ class Curating:
         if observer is not None:
             document.analysed.disconnect(observer, missing_ok=True)
             document.phase_changed.disconnect(self._on_phase, missing_ok=True)
-        for job in (self._jobs.pop(document, None), self._touching.pop(document, None)):
-            if job is not None:
-                job.drop()
+        self._jobs.drop(document)
+        self._touching.drop(document)
 
     def use_transitions(self, document: Document, path: Path) -> None:
         """Take the actions of a bare recording from a file."""
@@ -96,7 +96,7 @@ class Curating:
         known = document.curation
         if known is not None:
             self._touch(document, known)
-        elif document not in self._jobs and not document.curation_error:
+        elif not self._jobs.has(document) and not document.curation_error:
             self._begin(document, None)
 
     def _begin(self, document: Document, transitions: Path | None) -> None:
@@ -126,7 +126,6 @@ class Curating:
             return Curation(episodes, workspace, places, transitions, by), said
 
         def done(found: tuple[Curation, str]) -> None:
-            del self._jobs[document]
             curation, said = found
             if said:
                 self.session.say("warning", said)
@@ -134,17 +133,13 @@ class Curating:
             self._touch(document, curation)
 
         def failed(error: BaseException) -> None:
-            del self._jobs[document]
             if isinstance(error, IsoscopeError) and transitions is None:
                 document.set_curation(None, str(error))
             else:
                 text = self._tell(error, f"finding the episodes of {document.name}")
                 document.set_curation(document.curation, text)
 
-        old = self._jobs.pop(document, None)
-        if old is not None:
-            old.drop()
-        self._jobs[document] = self.workers.start(work, done, failed)
+        self._jobs.start(document, work, done, failed)
 
     def _touch(self, document: Document, curation: Curation) -> None:
         """Find out what the present findings touch, if that isn't known."""
@@ -160,19 +155,14 @@ class Curating:
             return audit, _touches(recording, analysis, audit, curation)
 
         def done(found: tuple[Audit, Touches]) -> None:
-            del self._touching[document]
             curation.audit, curation.touches = found
             document.curation_changed.emit()
 
         def failed(error: BaseException) -> None:
-            del self._touching[document]
             if not isinstance(error, CancelledError):
                 self._tell(error, f"finding what is tainted in {document.name}")
 
-        old = self._touching.pop(document, None)
-        if old is not None:
-            old.drop()
-        self._touching[document] = self.workers.start(work, done, failed)
+        self._touching.start(document, work, done, failed)
 
 
 def _touches(

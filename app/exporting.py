@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from isoscope.app.document_jobs import DocumentJobs
 from isoscope.app.reports.report import versions
 from isoscope.core.dataset.manifest.build import Made
 from isoscope.core.dataset.manifest.exporting import export_with_manifest
 from isoscope.core.dataset.readers.source import DatasetSource
 from isoscope.core.dataset.validate.registry import RULES
 from isoscope.core.dataset.validate.run import AUDIT, validate
-from isoscope.core.errors import CancelledError, MissingExtraError
+from isoscope.core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,15 +43,14 @@ class Exporting:
         workers: Workers,
         tell: Callable[[BaseException, str], str],
     ) -> None:
-        self.session, self.workers, self._tell = session, workers, tell
-        self._jobs: dict[Document, Job[Ended]] = {}
+        self._jobs = DocumentJobs(session, workers, tell)
         self._panel: ExportPanel | None = None
-        session.removed.connect(self.cancel)
+        session.removed.connect(self._jobs.cancel)
 
     @property
     def busy(self) -> bool:
         """Whether anything is being validated or written."""
-        return bool(self._jobs)
+        return self._jobs.busy
 
     def show_in(self, panel: ExportPanel) -> None:
         """Do what this panel asks for, and show in it how that goes."""
@@ -61,18 +61,12 @@ class Exporting:
         panel.export_asked.connect(
             lambda document, request: self.start(document, request, write=True)
         )
-        panel.cancel_asked.connect(self.cancel)
-
-    def cancel(self, document: Document) -> None:
-        """Stop; nothing half written stays."""
-        job = self._jobs.get(document)
-        if job is not None:
-            job.cancel()
+        panel.cancel_asked.connect(self._jobs.cancel)  # nothing half written stays
 
     def start(self, document: Document, request: Request, *, write: bool) -> None:
         """Validate what is chosen of a document and, if nothing blocks, write it."""
         curation, panel = document.curation, self._panel
-        if curation is None or panel is None or document in self._jobs:
+        if curation is None or panel is None or self._jobs.has(document):
             return
         choice, kept = curation.choice, curation.kept()
         audit, edits = curation.audit_of_kept(), curation.workspace.edits
@@ -117,26 +111,10 @@ class Exporting:
             return report, done
 
         def ended(found: Ended) -> None:
-            del self._jobs[document]
             panel.show_ended(document, choice, *found)
 
-        def failed(error: BaseException) -> None:
-            del self._jobs[document]
-            if isinstance(error, CancelledError):
-                text = str(error)
-            else:
-                doing = "exporting" if write else "validating"
-                text = self._tell(error, f"{doing} {document.name}")
-            panel.show_failed(document, text)
-
-        panel.show_running(document, "Validating")
-        self._jobs[document] = self.workers.start(
-            work,
-            ended,
-            failed,
-            lambda done, total: panel.show_progress(document, done, total),
-            lasting=True,
-        )
+        doing = f"{'exporting' if write else 'validating'} {document.name}"
+        self._jobs.show(document, panel, "Validating", work, ended, doing)
 
 
 def _known(waivers: tuple[Waiver, ...], audit: Audit | None) -> list[Waiver]:

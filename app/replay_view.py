@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
+from isoscope.app.document_jobs import DocumentJobs
+from isoscope.app.model_choices import load_choice, save_choice
 from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.context import Examined
 from isoscope.core.recording.labelled.records import Identity
@@ -46,8 +49,7 @@ class Replaying:
         workers: Workers,
         tell: Callable[[BaseException, str], str],
     ) -> None:
-        self.session, self.workers, self._tell = session, workers, tell
-        self._jobs: dict[Document, Job[Any]] = {}
+        self.session, self._jobs = session, DocumentJobs(session, workers, tell)
         self._waiting: dict[Document, tuple[Request, bool]] = {}
         self._panel: ReplayPanel | None = None
         session.removed.connect(self._removed)
@@ -55,19 +57,14 @@ class Replaying:
     @property
     def busy(self) -> bool:
         """Whether anything is being stepped."""
-        return bool(self._jobs or self._waiting)
+        return self._jobs.busy or bool(self._waiting)
 
     def show_in(self, panel: ReplayPanel) -> None:
         """Do what this panel asks for, and show in it how that goes."""
         self._panel = panel
         panel.run_asked.connect(self.start)
-        panel.cancel_asked.connect(self.cancel)
-
-    def cancel(self, document: Document) -> None:
-        """Stop; what was shown before stays."""
-        job = self._jobs.get(document)
-        if job is not None:
-            job.cancel()
+        panel.cancel_asked.connect(self._jobs.cancel)
+        panel.remembered = lambda document: load_choice(document.recording.path)
 
     def want(self, document: Document, request: Request, *, go: bool = False) -> None:
         """Step a document again as soon as it is known whose its steps were.
@@ -87,7 +84,7 @@ class Replaying:
         if document.analysing is not None:
             return
         request, go = self._waiting[document]
-        why = why_not(document)
+        why = why_not(document, by_model=request.by_model)
         if not why:
             del self._waiting[document]
             self.start(document, request, go=go)
@@ -97,39 +94,22 @@ class Replaying:
 
     def _removed(self, document: Document) -> None:
         self._waiting.pop(document, None)
-        job = self._jobs.pop(document, None)
-        if job is not None:
-            job.drop()
+        self._jobs.drop(document)
 
     def start(self, document: Document, request: Request, *, go: bool = False) -> None:
         """Step a document again; `go` goes to the first divergence."""
         panel, examined = self._panel, examined_of(document)
         if panel is None or examined is None:
             return
-        options = ReplayOptions(
-            start=request.start,
-            env=request.env,
-            steps=request.steps,
-            mode="actions" if request.way == "twice" else request.way,
-            twice=request.way == "twice",
-            tolerances=dict(request.tolerances),
-        )
+        if request.by_model:
+            save_choice(document.recording.path, request.model)
 
         def work(progress: Progress) -> Replayed:
-            keeper = Keeper(TOLERANCE)
-            maker = maker_of(request, examined)
-            report = step_again(
-                examined, maker, options, progress, keeper, keep_cancelled=True
-            )
-            if report.stopped == CANCELLED and not report.compared_steps:
-                raise CancelledError(NOTHING_YET)
-            states = keeper.states(examined.recording)
-            name = f"{request.name}, in part" if report.stopped else request.name
-            return Replayed(name, report, states)
+            return _stepped(examined, request, progress)
 
         def ended(found: Replayed) -> None:
             panel.show_ended(document, request, found)
-            stopped = found.report.stopped
+            stopped = getattr(found.report, "stopped", None)
             if stopped is not None:
                 kind: MessageLevel = "note" if stopped == CANCELLED else "error"
                 steps = counted(found.report.compared_steps, "native step")
@@ -160,7 +140,7 @@ class Replaying:
             Called with its result in this thread, unless it failed or was stopped.
         """
         panel = self._panel
-        if panel is None or document in self._jobs:
+        if panel is None or self._jobs.has(document):
             return False
 
         def run(job: Job[T]) -> T:
@@ -169,29 +149,59 @@ class Replaying:
                     raise CancelledError(CANCELLED)
                 job.progress(done, total)
 
-            return work(progress)
+            try:
+                return work(progress)
+            except CancelledError:
+                raise CancelledError(NOTHING_YET) from None
 
-        def done(found: T) -> None:
-            del self._jobs[document]
-            ended(found)
-
-        def failed(error: BaseException) -> None:
-            del self._jobs[document]
-            if isinstance(error, CancelledError):
-                text = NOTHING_YET
-            else:
-                text = self._tell(error, f"{what.lower()}: {document.name}")
-            panel.show_failed(document, text)
-
-        panel.show_running(document, what)
-        self._jobs[document] = self.workers.start(
-            run,
-            done,
-            failed,
-            lambda steps, total: panel.show_progress(document, steps, total),
-            lasting=True,
-        )
+        doing = f"{what.lower()}: {document.name}"
+        self._jobs.show(document, panel, what, run, ended, doing)
         return True
+
+
+def _stepped(examined: Examined, request: Request, progress: Progress) -> Replayed:
+    """What comes of a request.
+
+    Raises
+    ------
+    IsoscopeError
+        If nothing does; with the reason.
+    """
+    if request.by_model:
+        return _predicted(examined, request, progress)
+    options = ReplayOptions(
+        start=request.start,
+        env=request.env,
+        steps=request.steps,
+        mode="actions" if request.way == "twice" else request.way,
+        twice=request.way == "twice",
+        tolerances=dict(request.tolerances),
+    )
+    keeper = Keeper(TOLERANCE)
+    maker = maker_of(request, examined)
+    report = step_again(examined, maker, options, progress, keeper, keep_cancelled=True)
+    if report.stopped == CANCELLED and not report.compared_steps:
+        raise CancelledError(NOTHING_YET)
+    name = f"{request.name}, in part" if report.stopped else request.name
+    return Replayed(name, report, keeper.states(examined.recording))
+
+
+def _predicted(examined: Examined, request: Request, progress: Progress) -> Replayed:
+    from isoscope.app.standing_in import predicted
+    from isoscope.core.replay.stand_in.report import StandInOptions
+
+    chosen = request.model
+    options = StandInOptions(
+        model=chosen.model,
+        integrator=chosen.integrator,
+        transitions=Path(chosen.transitions) if chosen.transitions else None,
+        start=request.start,
+        env=request.env,
+        steps=request.steps,
+        tolerances=dict(request.tolerances),
+        free=request.way != "pinned",
+    )
+    return predicted(examined, options, request.name, progress)
 
 
 def examined_of(document: Document) -> Examined | None:

@@ -10,6 +10,9 @@ from isoscope.app.extras import needs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from isoscope.core.isolation.context import Examined
+    from isoscope.core.replay.stand_in.report import StandInOptions
+    from isoscope.core.replay.states import Replayed
     from isoscope.core.scene import Scene
     from isoscope.gpu.model.spec import Model
 
@@ -47,3 +50,33 @@ def model_scenes(model: str, integrator: str) -> Callable[[int], Scene]:
         return make_scene(found, worlds, "cpu", "float64", integrator)
 
     return make
+
+
+def predicted(
+    examined: Examined,
+    options: StandInOptions,
+    name: str,
+    progress: Callable[[int, int], None],
+) -> Replayed:
+    """What a model predicts of a recording, to be looked at beside it.
+
+    Parameters
+    ----------
+    name
+        What to call it.
+    progress
+        Called with steps done and all; what it raises stops it.
+
+    Raises
+    ------
+    IsoscopeError
+        If the model isn't there, or can't express the recording; with the reason.
+    """
+    from isoscope.core.replay.compare import TOLERANCE
+    from isoscope.core.replay.stand_in.report import stand_in
+    from isoscope.core.replay.states import Keeper, Replayed
+
+    keeper = Keeper(TOLERANCE)
+    make = model_scenes(options.model, options.integrator)
+    report = stand_in(examined, make, options, progress, keeper)
+    return Replayed(name, report, keeper.states(examined.recording))

@@ -16,6 +16,9 @@ time doesn't count. Trace, playing the control time of environment 0 whose rows 
 
 Rows without a duration are passed over while playing, and can still be stepped to.
 
+Past the last row there may be a tail: steps that were not recorded, as of a what-if.
+The cursor's row is then the last one, and `ClockState.beyond` says how far past it is.
+
 Inside a row the clock keeps how much of it has been played. A row is shown from its
 beginning to its end whichever way it is played: forwards it holds ``begin <= t < end``,
 backwards ``begin < t <= end``, so both ways take the same time over the same rows.
@@ -66,6 +69,8 @@ class ClockState:
         playing backwards: the last of these commands holds.
     kind
         Which time is played over.
+    beyond, tail
+        Steps past the last row: at the cursor (0 for none), and how many there are.
     """
 
     row: int = 0
@@ -77,6 +82,8 @@ class ClockState:
     loop_out: int | None = None
     follow: bool = False
     kind: TimeKind = TimeKind.RECORDING
+    beyond: int = 0
+    tail: int = 0
 
     @property
     def playing(self) -> bool:
@@ -111,7 +118,8 @@ class Clock:
         self._axes: dict[TimeKind, TimeAxis] = {}
         self._axis = TimeAxis(TimeKind.RECORDING, empty, empty)
         self._asked = TimeKind.RECORDING  # kept where there is no axis for it
-        self._ends = empty  # play time at which each row ends
+        self._ends = empty  # play time at which each row ends, then each of the tail
+        self._tail = empty  # how long each step of the tail lasts
         self._played_s = 0.0  # play time of the cursor, between rows too
         self._marks: dict[str, list[int]] = {}
 
@@ -126,6 +134,11 @@ class Clock:
     def row(self) -> int:
         """The native step at the cursor."""
         return self._state.row
+
+    @property
+    def beyond(self) -> int:
+        """How many steps past the last row the cursor is; 0 for none."""
+        return self._state.beyond
 
     @property
     def axis(self) -> TimeAxis:
@@ -175,15 +188,18 @@ class Clock:
         if kind not in self._axes:
             kind = axes[0].kind if axes else state.kind
         part = self._part_played() if keep_cursor else 0.0
+        beyond = state.beyond
+        if not keep_cursor or rows != state.rows:
+            self._tail, beyond = np.zeros(0), 0  # they were another end's
         self._choose(kind)
-        changes: dict[str, Any] = {"rows": rows, "kind": kind}
+        changes: dict[str, Any] = {"rows": rows, "kind": kind, "tail": len(self._tail)}
         if not keep_cursor:
             self._marks.clear()
             changes |= {"loop_in": None, "loop_out": None}
         if state.follow:
             self._place(rows - 1, **changes)
         elif keep_cursor and state.row < rows:
-            self._place(state.row, part, **changes)
+            self._place(state.row + beyond, part, **changes)
         else:
             self._place(state.row if keep_cursor else 0, **changes)
         self.axis_changed.emit()
@@ -195,8 +211,19 @@ class Clock:
         if kind in self._axes and kind != self._state.kind:
             part = self._part_played()
             self._choose(kind)
-            self._place(self._state.row, part, kind=kind)
+            self._place(self._at, part, kind=kind)
             self.axis_changed.emit()
+
+    def set_tail(self, durations_s: Array) -> None:
+        """Say how long each step past the last row lasts [s]; none without any.
+
+        A cursor that is past the last row goes back to it.
+        """
+        state = self._state
+        self._tail = np.asarray(durations_s, np.float64) if state.rows else np.zeros(0)
+        part = 0.0 if state.beyond else self._part_played()
+        self._choose(state.kind)
+        self._place(state.row, part, tail=len(self._tail))
 
     def set_marks(self, name: str, rows: Array | list[int]) -> None:
         """Name rows to step between, such as ``"control"`` or ``"event"``."""
@@ -217,7 +244,11 @@ class Clock:
 
     def seek(self, row: int) -> None:
         """Put the cursor on a row (clamped); stops following."""
-        self._place(row, follow=False)
+        self._place(min(row, self._state.rows - 1), follow=False)
+
+    def seek_past(self, step: int) -> None:
+        """Go to a step past the last row, from 1 (clamped); stops following."""
+        self._place(self._state.rows - 1 + max(step, 0), follow=False)
 
     def seek_time(self, stamp: float) -> None:
         """Put the cursor on the first row whose shown time is nearest to `stamp`."""
@@ -226,8 +257,8 @@ class Clock:
             self.seek(int(np.nanargmin(np.abs(stamps - stamp))))
 
     def step(self, rows: int) -> None:
-        """Move by native steps; stops playing."""
-        self._place(self._state.row + rows, direction=0, follow=False)
+        """Move by native steps, also past the last row; stops playing."""
+        self._place(self._at + rows, direction=0, follow=False)
 
     def step_mark(self, name: str, count: int) -> bool:
         """Move to the count-th next (or, below 0, previous) marked row.
@@ -266,21 +297,21 @@ class Clock:
 
     def play(self, direction: int = 1) -> None:
         """Play; from the other end of the span if the cursor is at its end."""
-        state = self._state
-        low, high = state.span
+        state, at = self._state, self._at
+        low, high = self._reach
         if state.rows == 0:
             return
         if direction > 0:
-            outside = not low <= state.row < high and not state.follow
-            row, part = (low, 0.0) if outside else (state.row, self._part_played())
+            outside = not low <= at < high and not state.follow
+            row, part = (low, 0.0) if outside else (at, self._part_played())
             self._place(row, part, direction=1)
             return
         part = self._part_played()
-        if not low < state.row <= high:
+        if not low < at <= high:
             self._place(high, 1.0, direction=-1, follow=False)
         else:
             # A row that hasn't been played at all is shown for its whole time.
-            self._place(state.row, part or 1.0, direction=-1, follow=False)
+            self._place(at, part or 1.0, direction=-1, follow=False)
 
     def pause(self) -> None:
         """Stop playing."""
@@ -358,12 +389,12 @@ class Clock:
             return
         if state.follow:
             return  # it is at the end, and goes on when the source grows
-        low, high = state.span
+        low, high = self._reach
         begin, finish = self._begins(low), float(self._ends[high])
         forwards = state.direction > 0
         # The span may have moved away from under the cursor.
         at = self._played_s
-        if state.row < low or state.row > high:
+        if self._at < low or self._at > high:
             at = begin if forwards else finish
         at += state.direction * min(state.rate * dt_s, MAX_ADVANCE_S)
         if at >= finish if forwards else at <= begin:
@@ -379,7 +410,7 @@ class Clock:
                 at = finish - (finish - at) % length
         self._played_s = at
         find = bisect_right if forwards else bisect_left
-        self._set(row=find(self._ends, at, low, high))
+        self._set(**self._placed(find(self._ends, at, low, high), state.rows))
         self.ticked.emit()
 
     # -- inside ---------------------------------------------------------------
@@ -389,13 +420,32 @@ class Clock:
         self._axis = self._axes.get(kind, TimeAxis(kind, empty, empty))
         ends = self._axis.ends_s
         self._ends = np.cumsum(self._axis.durations_s) if ends is None else ends
+        if len(self._tail) and len(self._ends):
+            tail = self._ends[-1] + np.cumsum(self._tail)
+            self._ends = np.concatenate([self._ends, tail])
+
+    @property
+    def _at(self) -> int:
+        """The cursor's place among the rows and the tail."""
+        return self._state.row + self._state.beyond
+
+    @property
+    def _reach(self) -> tuple[int, int]:
+        """First and last place that playing stays in; going round leaves the tail."""
+        low, high = self._state.span
+        return low, high if self._state.loop else high + self._state.tail
+
+    @staticmethod
+    def _placed(at: int, rows: int) -> dict[str, int]:
+        row = min(at, max(rows - 1, 0))
+        return {"row": row, "beyond": at - row}
 
     def _begins(self, row: int) -> float:
         return float(self._ends[row - 1]) if row > 0 else 0.0
 
     def _part_played(self) -> float:
         """How much of the cursor's row has been played, 0 to 1."""
-        row = self._state.row
+        row = self._at
         if row >= len(self._ends):
             return 0.0
         begin, end = self._begins(row), float(self._ends[row])
@@ -403,14 +453,15 @@ class Clock:
             return 0.0
         return min(max((self._played_s - begin) / (end - begin), 0.0), 1.0)
 
-    def _place(self, row: int, part: float = 0.0, **changes: Any) -> None:
-        """Put the cursor on a row (clamped), this much of it played; tell once."""
+    def _place(self, at: int, part: float = 0.0, **changes: Any) -> None:
+        """Put the cursor on a place (clamped), this much of it played; tell once."""
         rows = changes.get("rows", self._state.rows)
-        row = min(max(int(row), 0), max(rows - 1, 0))
-        begin = self._begins(row) if rows else 0.0
-        end = float(self._ends[row]) if rows else 0.0
+        tail = changes.get("tail", self._state.tail)
+        at = min(max(int(at), 0), max(rows - 1 + tail, 0))
+        begin = self._begins(at) if rows else 0.0
+        end = float(self._ends[at]) if rows else 0.0
         self._played_s = begin + part * (end - begin)
-        self._set(row=row, **changes)
+        self._set(**self._placed(at, rows), **changes)
 
     def _set(self, **changes: Any) -> None:
         old = self._state

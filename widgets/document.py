@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.findings import Audit, Finding
     from isoscope.core.recording.model import Actor, Labels, Recording
     from isoscope.core.recording.source import Source
+    from isoscope.core.replay.past_end import PastEnd
     from isoscope.core.replay.states import Replayed
     from isoscope.core.series import Measure
     from isoscope.core.timeaxis import TimeAxis
@@ -271,6 +272,13 @@ class Document:
         if replayed is not self.replayed:
             self.replayed = replayed
             self.replayed_changed.emit()
+
+    @property
+    def past_end(self) -> PastEnd | None:
+        """What was stepped past its recorded end, if that is looked at."""
+        if self.replayed is None or self.replay_view == "hidden":
+            return None
+        return self.replayed.past_end
 
     def set_replay_view(self, view: ReplayView) -> None:
         """Choose how it is shown; tells it."""

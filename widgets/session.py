@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from psygnal import Signal
 
 from isoscope.core.clock import Clock
@@ -27,6 +28,8 @@ from isoscope.widgets.live_state import LiveState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from isoscope.core.replay.past_end import PastEnd
 
 __all__ = [
     "Bookmark",
@@ -59,6 +62,7 @@ class Session:
         self.documents: list[Document] = []
         self.active: Document | None = None
         self.theme = "dark"
+        self._past_end: PastEnd | None = None  # what the clock has after the end
         self.interpolate = False  # whether states between native steps are made up
         self.clock.changed.connect(self._remember_cursor)
 
@@ -67,6 +71,7 @@ class Session:
         self.documents.append(document)
         document.grown.connect(self._on_grown)
         document.analysed.connect(self._on_analysed)
+        document.replayed_changed.connect(self._on_replayed)
         self.added.emit(document)
         if activate:
             self.activate(document)
@@ -79,6 +84,7 @@ class Session:
         self.documents.remove(document)
         document.grown.disconnect(self._on_grown)
         document.analysed.disconnect(self._on_analysed)
+        document.replayed_changed.disconnect(self._on_replayed)
         self.removed.emit(document)
         if self.active is document:
             left = self.documents
@@ -94,6 +100,7 @@ class Session:
             self.clock.set_axes([], keep_cursor=False)
         else:
             self.clock.set_axes(document.axes(), keep_cursor=False)
+            self._set_tail(document)
             self.clock.seek(document.cursor)
         self.active = document
         self.active_changed.emit(document)
@@ -168,6 +175,18 @@ class Session:
         document = self.active
         if document is not None:
             self.clock.set_axes(document.axes())
+
+    def _on_replayed(self) -> None:
+        """Have what goes past the recorded end played after it."""
+        document = self.active
+        if document is None:
+            return
+        if document.past_end is not self._past_end:
+            self._set_tail(document)
+
+    def _set_tail(self, document: Document) -> None:
+        found = self._past_end = document.past_end
+        self.clock.set_tail(np.zeros(0) if found is None else found.h_s)
 
     def _remember_cursor(self) -> None:
         if self.active is not None:

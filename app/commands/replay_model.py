@@ -76,12 +76,15 @@ def replay_model(
 
 
 def _parts(found: "StandIn") -> list[Any]:
+    from isoscope.core.replay.replay_sentence import stand_in_verdict
+
     facts = [
         ("A, recorded", found.a),
         ("B, standing in", f"{found.model}, {found.integrator}, {found.precision}"),
         ("driven by", found.driven_by),
     ]
-    parts: list[Any] = [_verdict(found), console.facts(facts), claims_table(found)]
+    verdict = stand_in_verdict(found)
+    parts: list[Any] = [verdict, console.facts(facts), claims_table(found)]
     if found.configuration_differences:
         parts.append(configuration_table(found))
     parts.append(_residuals("Each step from the recorded state", found.one_step))
@@ -97,16 +100,6 @@ def _parts(found: "StandIn") -> list[Any]:
         if lines:
             parts.append(lines_table(title, lines))
     return parts
-
-
-def _verdict(found: "StandIn") -> str:
-    from isoscope.core.replay.sentence import where
-    from isoscope.core.summary import counted
-
-    steps = counted(found.predicted, "native step")
-    if (first := found.first_divergence) is not None:
-        return f"{steps} predicted by the model, {where(first)}: {first.why}."
-    return f"{steps} predicted by the model, all within tolerance."
 
 
 def _residuals(title: str, rows: "Iterable[FieldResidual]") -> "Table":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.core.replay.sentence import where
+from isoscope.core.replay.stand_in.forms import StandIn
 from isoscope.core.summary import counted
 
 if TYPE_CHECKING:
@@ -15,6 +16,21 @@ MODES = {
     "pinned": "stepped again from each snapshot",
     "alone": "stepped alone",
 }
+
+
+def verdict(found: Replay | StandIn) -> str:
+    """The sentence on top of what was stepped again, or predicted by a model."""
+    return (
+        stand_in_verdict(found) if isinstance(found, StandIn) else replay_verdict(found)
+    )
+
+
+def stand_in_verdict(found: StandIn) -> str:
+    """How many steps a model predicts, and where it is first off."""
+    steps = counted(found.predicted, "native step")
+    if (first := found.first_divergence) is not None:
+        return f"{steps} predicted by the model, {where(first)}: {first.why}."
+    return f"{steps} predicted by the model, all within tolerance."
 
 
 def replay_verdict(found: Replay) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -13,10 +13,40 @@ from isoscope.core.replay.differences import sizes
 
 if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
+    from isoscope.core.replay.past_end import PastEnd
     from isoscope.core.replay.replay_forms import Replay
-    from isoscope.core.replay.tape import StateField
+    from isoscope.core.replay.stand_in.forms import StandIn
 
 NO_ROWS = np.zeros(0, np.int64)
+
+
+class KeptField(Protocol):
+    """What a keeper has to know of a field."""
+
+    @property
+    def actor(self) -> str:
+        """Whose."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def unit(self) -> str | None:
+        """Its unit."""
+        ...
+
+    @property
+    def rotation(self) -> bool:
+        """Whether it is a quaternion, so that q and -q are the same."""
+        ...
+
+    @property
+    def track(self) -> Track:
+        """Its recorded values."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,11 +133,14 @@ class Replayed:
         What can be claimed of it.
     states
         What was stepped.
+    past_end
+        What was stepped past the recorded end; None where nothing was.
     """
 
     name: str
-    report: Replay
+    report: Replay | StandIn
     states: States
+    past_end: PastEnd | None = None
 
 
 def _worst_share(trace: Trace) -> float:
@@ -122,7 +155,7 @@ def _worst_share(trace: Trace) -> float:
 class _Field:
     """The blocks of one field of one environment."""
 
-    of: StateField
+    of: KeptField
     env: int
     rows: list[Array] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
@@ -144,11 +177,12 @@ class Keeper:
     def __init__(self, relative: float) -> None:
         self._relative = relative
         self._kept: dict[tuple[int, int], _Field] = {}
+        self._drawn: dict[int, Track] = {}
 
     def take(
         self,
         env: int,
-        one: StateField,
+        one: KeptField,
         rows: Array,
         recorded: Array,
         here: Array,
@@ -187,6 +221,10 @@ class Keeper:
         kept.size.append(size)
         kept.limit.append(limit)
 
+    def draw(self, track: Track, rows: Array, values: Array) -> None:
+        """Take a field only to be drawn: [n, D] in these rows, int64 [n], ascending."""
+        self._drawn[id(track)] = _column(rows, values, track.shape)
+
     def states(self, recording: Recording) -> States:
         """All that was taken, over the rows of the recording that it is of."""
         tracks: dict[int, list[_Field]] = {}
@@ -208,6 +246,11 @@ class Keeper:
                 name: _track(tracks[id(track)])
                 for name, track in actor.fields.tracks.items()
                 if id(track) in tracks
+            }
+            found |= {
+                name: self._drawn[id(track)]
+                for name, track in actor.fields.tracks.items()
+                if id(track) in self._drawn
             }
             other.actors.append(_like(actor, found))
         return States(other, rows, tuple(traces))
@@ -233,7 +276,11 @@ def _track(parts: list[_Field]) -> Track:
     """One field of all environments as a track; absent where nothing was stepped."""
     rows = np.concatenate([rows for part in parts for rows in part.rows])
     values = np.concatenate([block for part in parts for block in part.values])
-    first, shape = int(rows.min()), parts[0].of.track.shape
+    return _column(rows, values, parts[0].of.track.shape)
+
+
+def _column(rows: Array, values: Array, shape: tuple[int, ...]) -> Track:
+    first = int(rows.min())
     length = int(rows.max()) - first + 1
     column = np.zeros((length, *shape), values.dtype)
     there = np.zeros(length, np.bool_)

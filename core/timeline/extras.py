@@ -10,6 +10,7 @@ import numpy as np
 from isoscope.core.isolation.places import row_of
 from isoscope.core.isolation.tainting import row_reasons
 from isoscope.core.replay.sentence import where
+from isoscope.core.summary import counted
 from isoscope.core.timeline.model import Arc, FindingMark, Taint, TimelineExtras
 from isoscope.core.timeline.pieces import Shape
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.findings import Finding
     from isoscope.core.recording.model import Labels
     from isoscope.core.recording.tracks import Array, Int64Array
-    from isoscope.core.replay.replay_forms import Replay
+    from isoscope.core.replay.forms import Comparison, Divergence
+    from isoscope.core.replay.past_end import PastEnd
 
 # Of a run with thousands of findings the worst are drawn; the list has all of them.
 MOST_DRAWN = 5000
@@ -75,7 +77,7 @@ def found_so_far(analysis: Analysis) -> TimelineExtras:
 
 
 def with_divergences(
-    extras: TimelineExtras | None, name: str, replayed: Replay
+    extras: TimelineExtras | None, name: str, replayed: Comparison
 ) -> TimelineExtras:
     """The same with a mark where each environment departs that was stepped again.
 
@@ -92,11 +94,42 @@ def with_divergences(
             first.env,
             Shape.DIVERGENCE,
         )
-        for pair in replayed.pairs
-        if (first := pair.first_divergence) is not None and first.native is not None
+        for first in departures(replayed)
+        if first.native is not None
     )
     extras = TimelineExtras() if extras is None else extras
     return replace(extras, findings=(*extras.findings, *marks))
+
+
+def with_past_end(
+    extras: TimelineExtras | None, name: str, found: PastEnd
+) -> TimelineExtras:
+    """The same with a mark where what was stepped again goes on past the recorded end.
+
+    Parameters
+    ----------
+    name
+        What to call what was stepped again.
+    """
+    steps = counted(len(found), "native step")
+    labels = found.recording.labels
+    mark = FindingMark(
+        found.after,
+        "note",
+        f"{name} goes on for {steps} past the recorded end",
+        None if labels is None else int(labels.env[0]),
+        Shape.GOES_ON,
+    )
+    extras = TimelineExtras() if extras is None else extras
+    return replace(extras, findings=(*extras.findings, mark))
+
+
+def departures(replayed: Comparison) -> list[Divergence]:
+    """Where environments depart first: each that was compared, or the first of all."""
+    firsts = [pair.first_divergence for pair in replayed.pairs]
+    if not firsts:
+        firsts = [replayed.first_divergence]
+    return [first for first in firsts if first is not None]
 
 
 def taints_of(

@@ -62,6 +62,7 @@ class Shape(IntEnum):
     WARNING = 11
     ERROR = 12
     DIVERGENCE = 13  # what was stepped again departs from what was recorded
+    GOES_ON = 14  # what was stepped again goes on past the recorded end
 
 
 SEVERITY_SHAPES: dict[Severity, Shape] = {

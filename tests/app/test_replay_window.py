@@ -347,7 +347,7 @@ def test_a_branch_is_made_run_and_kept(
     document = window.session.active
     assert document is not None
     assert document.replayed is not None
-    assert document.replayed.name == "what if"
+    assert document.replayed.name == "what if 1"
     assert answers(panel)[0] == "no"
     assert "gravity" in panel.result.configuration.text()
     table = panel.form.branches.table
@@ -408,7 +408,53 @@ def test_a_branch_is_renamed_exported_and_removed(
     settle(window)
     written = load(path).labelled
     assert written is not None
-    assert written.identity.extra["branch"]["name"] in ("mirrored", "what if")
+    assert written.identity.extra["branch"]["name"] in ("mirrored", "what if 1")
     click(form.remove)
     assert form.table.rowCount() == 0
     assert window.session.active.replayed is None  # type: ignore[union-attr]
+
+
+def test_what_goes_past_the_recorded_end_is_seen_and_played(
+    window: Window, panel: ReplayPanel
+) -> None:
+    click(panel.form.whatif)
+    document = window.session.active
+    assert document is not None
+    labels = document.labels
+    assert labels is not None
+    own = (labels.env == 1) & (labels.control_step >= 1)
+    last = int(own.nonzero()[0][-1])
+    window.session.clock.seek(last)
+    form = panel.form.branches
+    form.steps.set_value(4)
+    click(form.here)
+    settle(window)
+    found = document.past_end
+    assert found is not None, window.frame.message_bar.text
+    assert len(found) == 6, "three control steps of two native ones"
+    assert found.after == last
+    assert form.table.item(0, 3).text().endswith("6 native steps past the end")
+    timeline = window.panels["timeline"].canvas.timeline  # type: ignore[attr-defined]
+    marks = timeline.lane("env:1").marks
+    (at,) = [i for i, s in enumerate(marks.shapes.tolist()) if s == Shape.GOES_ON]
+    assert marks.text(at) == (
+        "what if 1 goes on for 6 native steps past the recorded end"
+    )
+    clock, plot = window.session.clock, panel.result.plot
+    click(panel.result.past)
+    assert (clock.row, clock.beyond) == (document.rows - 1, 1)
+    before = plot.grab().toImage()
+    QTest.keyClick(window, Key.Key_Space)
+    assert clock.state.playing
+    clock.tick(1.0)
+    assert clock.beyond == 6
+    assert plot.grab().toImage() != before, "its cursor goes along"
+    middle = plot.height() / 2
+    QTest.mouseClick(plot, LEFT, pos=QPointF(plot.x_of(last + 3), middle).toPoint())
+    assert clock.beyond == 3
+    assert "6 steps past the end" in panel.result.past.text()
+    readout = window.panels["transport"].readout.texts()  # type: ignore[attr-defined]
+    assert readout[0] == ("native", f"{document.rows - 1}+3")
+    assert {value for _, value in readout[1:]} == {"—"}
+    click(panel.views["hidden"])
+    assert (clock.beyond, clock.state.tail) == (0, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -21,7 +22,14 @@ from PySide6.QtWidgets import (
 
 from isoscope.widgets.replay.branches import BranchForm
 from isoscope.widgets.replay.count import CountLine
-from isoscope.widgets.replay.request import WAYS, EngineName, Request, Way
+from isoscope.widgets.replay.model_row import ModelRow
+from isoscope.widgets.replay.request import (
+    WAYS,
+    EngineName,
+    ModelChoice,
+    Request,
+    Way,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,20 +44,17 @@ ENGINES: dict[EngineName, str] = {
     "superdex": "SuperDex, in a process of its own",
     "model": "a model of yours, standing in",
 }
-# By the kind of engine: what the line below says of itself, and asks for.
-MADE_BY = (
-    "made by",
-    "FILE:FACTORY of your scene",
+FACTORY = (
     "The Python file and the function in it that makes the recorded scene; its "
-    "reference and its source's hash are compared with the recorded ones.",
+    "reference and its source's hash are compared with the recorded ones."
 )
-MODEL = (
-    "model",
-    "MODEL.json, MJCF, or one that ships: cartpole",
-    "A model that the built-in simulator predicts each native step by, from the "
-    "recorded state before it, and each episode freely.",
+WHAT_IF = (
+    "Go on from the cursor with other actions, another configuration or another state, "
+    "and compare: a branch beside the recording"
 )
-BY_COMMAND = "how far off it is tells the command line: Copy command"
+NO_BRANCH = "A bare recording has no snapshot that a branch could begin from"
+NO_MODEL = "choose the model first"
+BY_MODEL: tuple[Way, ...] = ("actions", "pinned")  # it knows nobody to be alone with
 
 
 class ReplayForm(QWidget):
@@ -64,7 +69,7 @@ class ReplayForm(QWidget):
         super().__init__(parent)
         self._tolerances: dict[str, float] = {}
         self._filling = False
-        self._recorded_by_other = False
+        self._recorded_by_other = self._bare = False
         self._make_parts()
         self._lay_out()
 
@@ -85,10 +90,7 @@ class ReplayForm(QWidget):
         self.whatif = QToolButton()
         self.whatif.setText("What if")
         self.whatif.setObjectName("replay-whatif")
-        self.whatif.setToolTip(
-            "Go on from the cursor with other actions, another configuration or "
-            "another state, and compare: a branch beside the recording"
-        )
+        self.whatif.setToolTip(WHAT_IF)
         self.whatif.setCheckable(True)
         self.whatif.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         group.addButton(self.whatif)
@@ -101,6 +103,9 @@ class ReplayForm(QWidget):
         for engine, name in ENGINES.items():
             self.engine.addItem(name, engine)
         self.module = QLineEdit()
+        self.module.setPlaceholderText("FILE:FACTORY of your scene")
+        self.module.setToolTip(FACTORY)
+        self.model = ModelRow()
         self.steps = CountLine("all")
         self.steps.setToolTip("Control steps of each environment")
         for combo in (self.env, self.start, self.engine):
@@ -112,6 +117,7 @@ class ReplayForm(QWidget):
             )
         self.steps.textChanged.connect(self._told)
         self.module.textChanged.connect(self._told)
+        self.model.changed.connect(self._told)
         self.run, self.cancel = QPushButton("Run"), QPushButton("Cancel")
         self.run.setObjectName("primary")
         self.copy = QPushButton("Copy command")
@@ -138,7 +144,7 @@ class ReplayForm(QWidget):
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(4)
         self._engine_label = QLabel("by the")
-        self._module_label = QLabel(MADE_BY[0])
+        self._module_label = QLabel("made by")
         named = (
             (QLabel("compare"), self.env, 0, 0),
             (QLabel("from"), self.start, 0, 2),
@@ -153,6 +159,7 @@ class ReplayForm(QWidget):
             grid.addWidget(label, line, column)
             span = 3 if part is self.module else 1
             grid.addWidget(part, line, column + 1, 1, span)
+        grid.addWidget(self.model, 3, 0, 1, 4)
         grid.setColumnStretch(1, 3)
         grid.setColumnStretch(3, 2)
         buttons = QHBoxLayout()
@@ -201,6 +208,7 @@ class ReplayForm(QWidget):
             tolerances=dict(self._tolerances),
             engine=engine,
             module=self.module.text().strip() if self._needs_module else "",
+            model=self.model.choice if self.by_model else ModelChoice(),
         )
 
     def set_way(self, way: Way) -> None:
@@ -214,15 +222,30 @@ class ReplayForm(QWidget):
         self.module.setText(module)
 
     @property
-    def _by_model(self) -> bool:
+    def by_model(self) -> bool:
+        """Whether a model stands in for the engine."""
         return bool(self.engine.currentData() == "model")
 
     @property
     def _needs_module(self) -> bool:
         engine = self.engine.currentData()
-        return self._by_model or bool(
-            engine == "superdex" or (not engine and self._recorded_by_other)
-        )
+        return bool(engine == "superdex" or (not engine and self._recorded_by_other))
+
+    def show_bare(self, bare: bool) -> None:
+        """Say whether it is a bare recording: only a model steps one again."""
+        if bare == self._bare:
+            return
+        self._bare = bare
+        items = self.engine.model()
+        for at in range(self.engine.count()):
+            item = items.item(at) if isinstance(items, QStandardItemModel) else None
+            if item is not None:
+                item.setEnabled(not bare or self.engine.itemData(at) == "model")
+        if bare:
+            self.whatif.setToolTip(NO_BRANCH)
+        else:
+            self.whatif.setToolTip(WHAT_IF)
+        self._told()
 
     def show_recorded(self, engine: str) -> None:
         """Say what it was recorded with; only ours needs no scene of the user's."""
@@ -263,37 +286,36 @@ class ReplayForm(QWidget):
     def _show_module(self) -> None:
         for part in (self._module_label, self.module):
             part.setVisible(self._needs_module)
-        label, example, about = MODEL if self._by_model else MADE_BY
-        self._module_label.setText(label)
-        self.module.setPlaceholderText(example)
-        self.module.setToolTip(about)
-        self.module.setAccessibleName(label)
+        self.model.setVisible(self.by_model)
+        if self.by_model and self.way not in BY_MODEL:
+            self.ways["actions"].setChecked(True)
 
     # -- how far it is -----------------------------------------------------------------
 
     def show_state(self, state: ReplayState, *, stale: bool) -> None:
         """Show whether it runs; `stale` says that what is shown is of another form."""
         running = bool(state.running)
-        for part in (*self.ways.values(), self.env, self.start, self.engine):
-            part.setEnabled(not running)
-        for other in (self.whatif, self.branches):
-            other.setEnabled(not running)
+        choosers = (self.env, self.start, self.engine)
+        for chooser in (*choosers, self.model, self.branches, self.steps, self.module):
+            chooser.setEnabled(not running)
+        for way, button in self.ways.items():
+            button.setEnabled(not running and (not self.by_model or way in BY_MODEL))
+        self.whatif.setEnabled(not running and not self._bare)
         self._asked.setVisible(not self.branching)
         self.branches.setVisible(self.branching)
         self.copy.setVisible(not self.branching)
-        for part in (self.steps, self.module):
-            part.setEnabled(not running)
         self.run.setVisible(not running and not self.branching)
         self.cancel.setVisible(running)
         self.cancel.setEnabled(not state.cancelling)
-        self.run.setEnabled(not self._by_model)
+        named = not self.by_model or bool(self.model.choice.model)
+        self.run.setEnabled(named)
         self.run.setText("Run" if state.shown is None or stale else "Run again")
         self.bar.setVisible(running)
         if running:
             self.show_progress(state)
         else:
             said = "what is shown is of another request" if stale else ""
-            said = BY_COMMAND if self._by_model else said
+            said = said if named else NO_MODEL
             self.doing.setText("" if self.branching else said)
 
     def show_progress(self, state: ReplayState) -> None:

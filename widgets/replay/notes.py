@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isoscope.core.replay.forms import Comparison
     from isoscope.core.replay.replay_forms import Replay
+    from isoscope.core.replay.stand_in.forms import FieldResidual, StandIn
     from isoscope.widgets.theme import Tokens
 
 MOST_NUMBERS = 12
 SHOWN_GROWTH = 8
 
 
-def configuration_html(found: Replay, t: Tokens) -> str:
+def configuration_html(found: Comparison, t: Tokens) -> str:
     """What is not the same in both."""
     different = found.configuration_differences
     if not different:
@@ -59,6 +61,43 @@ def about_html(found: Replay, t: Tokens) -> str:
             parts.append(_head(title, t))
             parts += [_paragraph(line, t.dim) for line in lines]
     return "".join(parts)
+
+
+def stand_in_html(found: StandIn, t: Tokens) -> str:
+    """How far off the model is field by field, and what is to be known besides."""
+    stood = f"{found.model}, {found.integrator}, {found.precision}"
+    facts = [("standing in", stood), ("driven by", found.driven_by)]
+    parts = [_table(None, facts, t)]
+    for title, rows in (
+        ("Each step from the recorded state", found.one_step),
+        ("Freely, from each episode's first known state on", found.free),
+    ):
+        if rows:
+            parts += [_head(title, t), _residuals(rows, t)]
+    if found.drift:
+        every = max(1, len(found.drift) // SHOWN_GROWTH)
+        told = [f"{one.size:.2g} after {one.steps}" for one in found.drift[::every]]
+        parts.append(_head(f"How {found.drift_field} drifts freely", t))
+        parts.append(_paragraph(" → ".join(told) + " native steps", t.text))
+    for title, lines in (
+        ("Could not be compared", found.not_checkable),
+        ("Besides", found.notes),
+    ):
+        if lines:
+            parts.append(_head(title, t))
+            parts += [_paragraph(line, t.dim) for line in lines]
+    return "".join(parts)
+
+
+def _residuals(rows: Sequence[FieldResidual], t: Tokens) -> str:
+    heads = ("field", "largest", "median", "rms", "rms change in a step")
+    cells = []
+    for one in sorted(rows, key=lambda row: -row.largest):
+        unit = f" {one.unit}" if one.unit else ""
+        sizes = (one.middle, one.rms, one.change)
+        name, largest = f"{one.actor}.{one.field}", f"{one.largest:.3g}{unit}"
+        cells.append((name, largest, *(f"{size:.3g}" for size in sizes)))
+    return _table(heads, cells, t)
 
 
 def _judged(found: Replay) -> str:

@@ -20,13 +20,15 @@ from PySide6.QtWidgets import (
 from isoscope.widgets.curate.empty import EmptyPage
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
-from isoscope.widgets.replay.empty import why_not
-from isoscope.widgets.replay.form import BY_COMMAND, ReplayForm
-from isoscope.widgets.replay.request import command
+from isoscope.widgets.replay.empty import bare, why_not
+from isoscope.widgets.replay.form import NO_MODEL, ReplayForm
+from isoscope.widgets.replay.request import ModelChoice, command
 from isoscope.widgets.replay.result import ResultView
 from isoscope.widgets.replay.state import ReplayState
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isoscope.core.clock import ClockState
     from isoscope.core.replay.states import Replayed
     from isoscope.widgets.document import ReplayView
@@ -58,6 +60,9 @@ class ReplayPanel(Panel):
         self._document: Document | None = None
         self._states: WeakKeyDictionary[Document, ReplayState] = WeakKeyDictionary()
         self._envs: tuple[int, ...] = ()
+        self._as_before = False  # a model stood in for the active document's engine
+        # What stood in for the engine of a document before; asked when it is opened.
+        self.remembered: Callable[[Document], ModelChoice] = lambda _: ModelChoice()
         self._make_parts()
         self.apply_theme()
         self.observe(session.active_changed, self._activate)
@@ -67,6 +72,8 @@ class ReplayPanel(Panel):
 
     def _make_parts(self) -> None:
         self.form, self.result, self.empty = ReplayForm(), ResultView(), EmptyPage()
+        self.empty.button.setText("Choose a model…")
+        self.empty.asked.connect(self.choose_model)
         inside = QWidget()
         inside.setObjectName("replay-inside")
         column = QVBoxLayout(inside)
@@ -91,6 +98,7 @@ class ReplayPanel(Panel):
         self.form.cancel_asked.connect(self.cancel)
         self.form.copy.clicked.connect(self.copy_command)
         self.result.row_wanted.connect(self.go)
+        self.result.past_wanted.connect(self.go_past)
         self.result.fields.tolerance_set.connect(self._set_tolerance)
         self.result.fields.refused.connect(lambda text: self.session.say("error", text))
 
@@ -130,7 +138,18 @@ class ReplayPanel(Panel):
                 change(other.analysed, self._show)
                 change(other.analysing_changed, self._show)
         self._document, self._envs = document, ()
+        self._take_model(document)
         self._show()
+
+    def _take_model(self, document: Document | None) -> None:
+        """Show the model that stood in for its engine before."""
+        known = ModelChoice() if document is None else self.remembered(document)
+        path = None if document is None else document.recording.path
+        self.form.model.folder = None if path is None else path.parent
+        self.form.model.set_choice(known)
+        self._as_before = bool(known.model)
+        if self.form.by_model:
+            self.form.set_engine("")
 
     def _focus_changed(self) -> None:
         document = self._document
@@ -138,7 +157,7 @@ class ReplayPanel(Panel):
         self.result.set_focus(None if document is None else document.focus)
 
     def _on_clock(self, state: ClockState, _old: ClockState) -> None:
-        self.result.plot.set_cursor(state.row)
+        self.result.plot.set_cursor(state.row, state.beyond)
         self._tell_branching()
 
     def _tell_branching(self) -> None:
@@ -157,10 +176,14 @@ class ReplayPanel(Panel):
 
     def _show(self, *_: object) -> None:
         document, state = self._document, self.state
-        why = why_not(document)
+        if self._as_before and bare(document):
+            self._as_before = False
+            self.form.set_engine("model")  # nothing else steps it
+        why = why_not(document, by_model=self.form.by_model)
         shows = state is not None and (state.running or state.shown is not None)
         if why and not shows:
-            self.empty.tell(why, button=False)
+            helps = bare(document) and not why_not(document, by_model=True)
+            self.empty.tell(why, button=helps)
             self._pages.setCurrentIndex(0)
             self.set_subtitle("")
             self._show_views()
@@ -173,6 +196,7 @@ class ReplayPanel(Panel):
             self._envs = envs
             self.form.show_environments(envs, None)
         labelled = document.recording.labelled
+        self.form.show_bare(bare(document))
         self.form.show_recorded("" if labelled is None else labelled.identity.engine)
         state.shown = document.replayed
         stale = (
@@ -183,7 +207,8 @@ class ReplayPanel(Panel):
         self.form.show_state(state, stale=stale)
         self.result.show_result(document.replayed, self.form.tolerances)
         self.result.set_focus(document.focus)
-        self.result.plot.set_cursor(self.session.clock.row)
+        clock = self.session.clock
+        self.result.plot.set_cursor(clock.row, clock.beyond)
         shown = document.replayed
         said = "" if shown is None else shown.name
         self.set_subtitle(state.running.lower() if state.running else said)
@@ -194,7 +219,7 @@ class ReplayPanel(Panel):
         """What makes two requests the same; where the cursor is doesn't."""
         tolerances = tuple(sorted(request.tolerances.items()))
         parts = (request.way, request.env, request.start is None, request.steps)
-        return (*parts, tolerances, request.engine, request.module)
+        return (*parts, tolerances, request.engine, request.module, request.model)
 
     def _show_views(self) -> None:
         document = self._document
@@ -256,13 +281,19 @@ class ReplayPanel(Panel):
         document, state = self._document, self.state
         if document is None or state is None:
             return
-        why = why_not(document)
+        request = self._request()
+        why = why_not(document, by_model=request.by_model)
         if why:
             self.session.say("warning", why.partition("\n")[0], why)
-        elif self._request().engine == "model":
-            self.session.say("note", f"By a model, {BY_COMMAND}.")
+        elif request.by_model and not request.model.model:
+            self.session.say("warning", f"By a model: {NO_MODEL}.")
         elif not state.running:
-            self.run_asked.emit(document, self._request())
+            self.run_asked.emit(document, request)
+
+    def choose_model(self) -> None:
+        """Have a model stand in for the engine, and ask for it."""
+        self.form.set_engine("model")
+        self.form.model.ask_model()
 
     def run_way(self, way: Any) -> None:
         """Step the active document again in one of the ways."""
@@ -286,6 +317,14 @@ class ReplayPanel(Panel):
         text = command(self._request(), path)
         QGuiApplication.clipboard().setText(text)
         self.session.say("note", "The command is on the clipboard.", text)
+
+    def go_past(self, step: int) -> None:
+        """Go to a step past the recorded end, from 1."""
+        document = self._document
+        if document is not None and document.replay_view == "hidden":
+            document.set_replay_view("ghost")
+        self.session.clock.pause()
+        self.session.clock.seek_past(step)
 
     def go(self, row: int) -> None:
         """Go to a native step, and look at its environment."""

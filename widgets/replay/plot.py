@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from isoscope.widgets.look import scaled
 from isoscope.widgets.replay.scale import Scale, scale_of, worst_per_pixel
+from isoscope.widgets.replay.tail import paint_tail, step_at
 from isoscope.widgets.theme import DARK, Tokens
 
 if TYPE_CHECKING:
@@ -26,16 +27,19 @@ FOOT_PX = 19.0
 DOTS_FROM_PX = 6.0
 ZOOM_A_NOTCH = 0.8
 LEAST_ROWS = 8.0
+NO_STEPS = np.zeros(0)
+BAND = "tolerance"
 BREAK = 6.0  # this many usual gaps between two steps are a gap in the line
 
 
 class DifferencePlot(QWidget):
     """One line an environment; click or drag to seek, wheel to zoom.
 
-    Tells `row_wanted`.
+    Tells `row_wanted`, and `past_wanted` of steps past the recorded end, from 1.
     """
 
     row_wanted = Signal(int)
+    past_wanted = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,7 +52,8 @@ class DifferencePlot(QWidget):
         self._traces: list[Trace] = []
         self._scale = Scale(0.0, 1.0, False)
         self._log: bool | None = None  # None goes by what there is to see
-        self._cursor = 0
+        self._cursor = self._beyond = 0
+        self._away: Array = NO_STEPS
         self._marked: int | None = None
         self._span = (0.0, 1.0)
         self._hover: float | None = None
@@ -69,9 +74,16 @@ class DifferencePlot(QWidget):
         """First and last native step in view."""
         return self._span
 
-    def show_traces(self, traces: Sequence[Trace], marked: int | None) -> None:
-        """Show these environments' traces of a field, and mark a native step."""
+    def show_traces(
+        self, traces: Sequence[Trace], marked: int | None, away: Array | None = None
+    ) -> None:
+        """Show these environments' traces of a field, and mark a native step.
+
+        `away` is of the steps past the recorded end: how far each has gone from the
+        last recorded value, float64 [n].
+        """
         old = self._whole()
+        self._away = NO_STEPS if away is None else away
         self._traces, self._marked = list(traces), marked
         if self._whole() != old or not self._traces:
             self.fit()
@@ -83,10 +95,10 @@ class DifferencePlot(QWidget):
         self._log = log
         self._rescale()
 
-    def set_cursor(self, row: int) -> None:
-        """Move the cursor."""
-        if row != self._cursor:
-            self._cursor = row
+    def set_cursor(self, row: int, beyond: int = 0) -> None:
+        """Move the cursor; `beyond` is how many steps past the recorded end it is."""
+        if (row, beyond) != (self._cursor, self._beyond):
+            self._cursor, self._beyond = row, beyond
             self.update()
 
     def set_look(self, t: Tokens) -> None:
@@ -97,6 +109,7 @@ class DifferencePlot(QWidget):
     def fit(self) -> None:
         """Show all native steps that were compared."""
         low, high = self._whole()
+        high += len(self._away)
         room = max((high - low) * 0.02, 0.5)
         self._span = (low - room, high + room)
         self.update()
@@ -125,6 +138,7 @@ class DifferencePlot(QWidget):
     def _rescale(self) -> None:
         empty = [np.zeros(0)]
         sizes = np.concatenate([t.size for t in self._traces] or empty)
+        sizes = np.concatenate([sizes, self._away])
         limits = np.concatenate([t.limit for t in self._traces] or empty)
         self._scale = scale_of(sizes, limits, self._log)
         self.update()
@@ -174,6 +188,10 @@ class DifferencePlot(QWidget):
         painter.save()
         painter.setClipRect(body)
         self._paint_band(painter, body)
+        if len(self._away):
+            colour = QColor(self._t.environment(self._traces[0].env))
+            places = (self._whole()[1], self._away, self.x_of, self._y)
+            paint_tail(painter, body, *places, t, colour, self.font())
         for trace in self._traces:
             self._paint_trace(painter, trace, body)
         painter.restore()
@@ -208,11 +226,15 @@ class DifferencePlot(QWidget):
         )
         foot = QRectF(body.left(), body.bottom() + 3, body.width(), FOOT_PX - 3)
         low, high = self.row_at(body.left()), self.row_at(body.right())
-        ends = (max(round(low), 0), round(high))
+        last = self._whole()[1]
+        past = round(high - last) if len(self._away) else 0
+        ends = (max(round(low), 0), round(min(high, last) if past > 0 else high))
         for row, how in zip(
             ends, (Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight), strict=True
         ):
-            painter.drawText(foot, how, f"{row:,}")
+            more = f" + {min(past, len(self._away)):,}" if past > 0 else ""
+            last_one = how is Qt.AlignmentFlag.AlignRight
+            painter.drawText(foot, how, f"{row:,}{more if last_one else ''}")
 
     def _paint_band(self, painter: QPainter, body: QRectF) -> None:
         """What is within the tolerance: the lowest of the environments' limits."""
@@ -240,12 +262,11 @@ class DifferencePlot(QWidget):
         painter.setPen(QPen(QColor(self._t.ok), 1.0, Qt.PenStyle.DashLine))
         painter.drawPolyline(QPolygonF(line))
         painter.setFont(scaled(self.font(), 0.82))
-        high = QFontMetricsF(painter.font()).height()
-        edge = ys[-1]
-        inside = QRectF(body.left(), edge + 1, body.width() - 5, high)
-        if inside.bottom() > body.bottom():
-            inside.moveBottom(edge - 1)
-        painter.drawText(inside, Qt.AlignmentFlag.AlignRight, "tolerance")
+        painter.drawText(
+            _clear_of(xs, ys, body, QFontMetricsF(painter.font())),
+            Qt.AlignmentFlag.AlignRight,
+            BAND,
+        )
 
     def _paint_trace(self, painter: QPainter, trace: Trace, body: QRectF) -> None:
         if not len(trace.rows):
@@ -289,18 +310,31 @@ class DifferencePlot(QWidget):
         painter.drawText(place, Qt.AlignmentFlag.AlignLeft, "departs")
 
     def _paint_cursor(self, painter: QPainter, body: QRectF) -> None:
-        if not self._span[0] <= self._cursor <= self._span[1]:
+        at, last = float(self._cursor), self._whole()[1]
+        if self._beyond:
+            at = last + self._beyond
+        elif len(self._away) and at > last:
+            return  # another's step, and not one past the end
+        if not self._span[0] <= at <= self._span[1]:
             return
-        t, x = self._t, self.x_of(self._cursor)
+        t, x = self._t, self.x_of(at)
         painter.setPen(QPen(QColor(t.accent), 1.25))
         painter.drawLine(QPointF(x, body.top()), QPointF(x, body.bottom() + 3))
         font = scaled(self.font(), 0.86)
         text = f"{self._cursor:,}"
-        values = [
-            (trace.env, value)
-            for trace in self._traces
-            if (value := self.value_at(self._cursor, trace.env)) is not None
-        ]
+        if self._beyond:
+            text = f"{self._beyond:,} past the end"
+            if self._beyond <= len(self._away):
+                text += f" · {self._away[self._beyond - 1]:.4g}"
+        values = (
+            []
+            if self._beyond
+            else [
+                (trace.env, value)
+                for trace in self._traces
+                if (value := self.value_at(self._cursor, trace.env)) is not None
+            ]
+        )
         if values:
             text += "".join(f" · env {env}: {value:.4g}" for env, value in values)
         wide = QFontMetricsF(font).horizontalAdvance(text) + 12
@@ -339,6 +373,7 @@ class DifferencePlot(QWidget):
             self._span = (low + way, high + way)
         else:
             first, last = self._whole()
+            last += len(self._away)
             most = max(1.06 * (last - first), LEAST_ROWS)
             wide = min(max((high - low) * ZOOM_A_NOTCH**notches, LEAST_ROWS), most)
             at = self.row_at(event.position().x())
@@ -350,6 +385,34 @@ class DifferencePlot(QWidget):
     def _seek(self, x: float) -> None:
         """Go to the compared native step that is nearest."""
         rows = np.concatenate([t.rows for t in self._traces])
-        if len(rows):
-            wanted = self.row_at(x)
+        wanted = self.row_at(x)
+        past = step_at(wanted, self._whole()[1], len(self._away))
+        if past:
+            self.past_wanted.emit(past)
+        elif len(rows):
             self.row_wanted.emit(int(rows[int(np.abs(rows - wanted).argmin())]))
+
+
+def _clear_of(
+    xs: Sequence[float], ys: Sequence[float], body: QRectF, font: QFontMetricsF
+) -> QRectF:
+    """Where the band's name stands at the right: below its edge there, or above it.
+
+    Parameters
+    ----------
+    xs, ys
+        The edge, from left to right.
+    """
+    wide = font.horizontalAdvance(BAND) + 12
+    left, right = body.right() - wide, body.right()
+    # Between two points the edge runs straight: those beside the name count, too.
+    near = [
+        k
+        for k in range(len(xs))
+        if xs[min(k + 1, len(xs) - 1)] >= left and xs[max(k - 1, 0)] <= right
+    ]
+    low, high = max(ys[k] for k in near), min(ys[k] for k in near)
+    inside = QRectF(left, low + 2, wide - 5, font.height())
+    if inside.bottom() > body.bottom():
+        inside.moveBottom(high - 2)
+    return inside

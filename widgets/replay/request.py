@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 Way: TypeAlias = Literal["actions", "alone", "pinned", "twice"]
-# "" is the recorded one; "model" stands in, by the command line only.
+# "" is the recorded one; "model" stands in, in the built-in simulator.
 EngineName: TypeAlias = Literal["", "builtin", "superdex", "model"]
 
 # By the key: what it is called, what is done, and what it shows.
@@ -39,6 +39,37 @@ WAYS: dict[Way, tuple[str, str]] = {
 }
 
 
+USUAL_INTEGRATOR = "backward_euler"
+INTEGRATORS: dict[str, str] = {
+    USUAL_INTEGRATOR: "backward Euler",
+    "semi_implicit": "semi-implicit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """What stands in for the engine.
+
+    Attributes
+    ----------
+    model
+        A file, JSON or MJCF, or the name of one that ships; empty where none is chosen.
+    transitions
+        A file with the actions of a bare recording; empty for what is recorded.
+    integrator
+        One of `INTEGRATORS`.
+    """
+
+    model: str = ""
+    transitions: str = ""
+    integrator: str = USUAL_INTEGRATOR
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        return Path(self.model).stem
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is asked for.
@@ -58,8 +89,9 @@ class Request:
     engine
         What steps it; empty for the one that it was recorded with.
     module
-        ``FILE:FACTORY`` of the user's own scene, for engines that need it; the model,
-        where one stands in.
+        ``FILE:FACTORY`` of the user's own scene, for engines that need it.
+    model
+        What stands in, where the engine is ``"model"``.
     """
 
     way: Way = "actions"
@@ -69,10 +101,18 @@ class Request:
     tolerances: Mapping[str, float] = field(default_factory=dict)
     engine: EngineName = ""
     module: str = ""
+    model: ModelChoice = ModelChoice()
+
+    @property
+    def by_model(self) -> bool:
+        """Whether a model stands in for the engine."""
+        return self.engine == "model"
 
     @property
     def name(self) -> str:
         """What to call what comes out."""
+        if self.by_model:
+            return f"predicted by {self.model.name}"
         return {
             "actions": "stepped again",
             "alone": "stepped alone",
@@ -84,7 +124,7 @@ class Request:
 def command(request: Request, path: Path) -> str:
     """The command line that does the same."""
     parts = ["isoscope", "replay", str(path)]
-    by_model = request.engine == "model"
+    by_model = request.by_model
     # A model predicts each step from the recorded state; there is nobody to be alone.
     if request.way != "actions" and (not by_model or request.way == "pinned"):
         parts.append(f"--{request.way}")
@@ -94,7 +134,11 @@ def command(request: Request, path: Path) -> str:
         if value is not None:
             parts += [option, str(value)]
     if by_model:
-        parts += ["--model", request.module or "MODEL"]
+        chosen = request.model
+        parts += ["--model", chosen.model or "MODEL"]
+        parts += ["--transitions", chosen.transitions] if chosen.transitions else []
+        if chosen.integrator != USUAL_INTEGRATOR:
+            parts += ["--integrator", chosen.integrator]
     else:
         parts += ["--engine", request.engine] if request.engine else []
         parts += ["--module", request.module] if request.module else []

@@ -18,10 +18,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isoscope.core.replay.replay_sentence import replay_verdict
+from isoscope.core.replay.replay_sentence import verdict
+from isoscope.core.replay.stand_in.forms import StandIn
+from isoscope.core.summary import counted
 from isoscope.widgets.replay.claims import ClaimsBar
 from isoscope.widgets.replay.fields import FieldsTable
-from isoscope.widgets.replay.notes import about_html, configuration_html
+from isoscope.widgets.replay.notes import about_html, configuration_html, stand_in_html
 from isoscope.widgets.replay.plot import DifferencePlot
 from isoscope.widgets.replay.sentence import Sentence
 from isoscope.widgets.theme import DARK, Tokens
@@ -40,6 +42,7 @@ class ResultView(QWidget):
     """Tells `row_wanted`, and what the fields' table tells."""
 
     row_wanted = Signal(int)
+    past_wanted = Signal(int)  # a step past the recorded end
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,12 +67,17 @@ class ResultView(QWidget):
         self.fit.setText("Fit")
         self.fit.setProperty("flat", True)
         self.fit.setToolTip("Show all compared native steps (double-click the plot)")
+        self.past = QToolButton()
+        self.past.setProperty("flat", True)
+        self.past.setToolTip("Go to where it goes on past what was recorded, and play")
         self._make_tabs()
         self._lay_out()
         self.field.currentTextChanged.connect(self._plot_field)
         self.log.clicked.connect(self.plot.set_log)
         self.fit.clicked.connect(self.plot.fit)
         self.plot.row_wanted.connect(self.row_wanted)
+        self.plot.past_wanted.connect(self.past_wanted)
+        self.past.clicked.connect(lambda: self.past_wanted.emit(1))
         self.fields.row_wanted.connect(self.row_wanted)
         self.fields.field_chosen.connect(self.field.setCurrentText)
         self.sentence.asked.connect(self.go)
@@ -137,7 +145,10 @@ class ResultView(QWidget):
         self.sentence.setMargin(2)
         words = QVBoxLayout()
         words.setContentsMargins(10, 0, 10, 0)
-        words.addWidget(self.head)
+        above_it = QHBoxLayout()
+        above_it.addWidget(self.head, 1)
+        above_it.addWidget(self.past)
+        words.addLayout(above_it)
         words.addWidget(self.sentence)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -159,9 +170,12 @@ class ResultView(QWidget):
         report = found.report
         first = report.first_divergence
         self.head.setText(f"on screen: {found.name}")
+        self.past.setVisible(found.past_end is not None)
+        if found.past_end is not None:
+            self.past.setText(f"{counted(len(found.past_end), 'step')} past the end ▸")
         self.claims.show_claims(report.claims)
         self.sentence.say(
-            replay_verdict(report),
+            verdict(report),
             leads=first is not None and first.native is not None,
             wrong=first is not None,
         )
@@ -211,7 +225,9 @@ class ResultView(QWidget):
         if found is None:
             return
         traces = found.states.of(self.field.currentText())
-        self.plot.show_traces(self._of_focus(traces), self._marked())
+        past = found.past_end
+        away = None if past is None else past.away.get(self.field.currentText())
+        self.plot.show_traces(self._of_focus(traces), self._marked(), away)
         self.log.setChecked(self.plot.log)
         self.fields.choose(self.field.currentText())
 
@@ -246,4 +262,8 @@ class ResultView(QWidget):
         if self._found is not None:
             report = self._found.report
             self.configuration.setText(configuration_html(report, self._t))
-            self.about.setText(about_html(report, self._t))
+            self.about.setText(
+                stand_in_html(report, self._t)
+                if isinstance(report, StandIn)
+                else about_html(report, self._t)
+            )

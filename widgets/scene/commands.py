@@ -10,6 +10,7 @@ from isoscope.widgets.scene.ghosts import side_by_side
 from isoscope.widgets.scene.grid.mode import GridMode
 from isoscope.widgets.scene.model import SceneModel
 from isoscope.widgets.scene.pair import PairMode
+from isoscope.widgets.scene.past_end import PastEndMode
 from isoscope.widgets.scene.state import Overlay
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class SceneCommands(Panel):
         self.model = SceneModel()
         self.grid = GridMode()
         self.pair = PairMode()
+        self.past = PastEndMode()
         self.contacts_shown = True
         self.trails_shown = False
         self.wireframe = False

@@ -76,7 +76,7 @@ class PairMode:
         again = recorded
         if there:
             ghost = Ghost(shown.row, "", recording=found.states.recording)
-            again = _with_still(
+            again = with_still(
                 ghost_state(
                     *(recording, model.shapes, ghost, without, model.shapes_of), between
                 ),
@@ -118,7 +118,7 @@ def pair_caption(found: Replayed, cursor: int, made_up: str) -> Caption:
     )
 
 
-def _with_still(
+def with_still(
     state: SceneState, recorded: SceneState, model: SceneModel
 ) -> SceneState:
     """The same with what never moves, which stands where it stands."""

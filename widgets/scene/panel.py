@@ -221,6 +221,8 @@ class ScenePanel(ScenePointing):
             self._refresh_grid(view, document, new)
             return
         shown = self._isolate(document)
+        if document is not None and self._refresh_past(view, document, new):
+            return
         if document is not None and self.beside:
             self._refresh_pair(view, document, shown, new)
             return
@@ -296,6 +298,27 @@ class ScenePanel(ScenePointing):
         if self._director is not None:
             self._director.follow(document.selection.actor)
         self.set_subtitle("side by side")
+
+    def _refresh_past(self, view: SceneView, document: Document, new: bool) -> bool:
+        """Show a step past the recorded end, where the cursor is on one."""
+        step, found, model = self.session.clock.beyond, document.past_end, self.model
+        if not step or found is None or document.replayed is None:
+            return False
+        aspect, without = view.aspect, self._intent(found.after).hidden
+        picture, cells, caption = self.past.follow(
+            document.replayed.name, found, step, model, without, self.tokens
+        )
+        self._show_tools()
+        view.show_grid(
+            *(model.shapes, model.survey, picture, cells, caption), wire=self.wireframe
+        )
+        if new or self._beside or view.aspect != aspect:
+            self._beside = ()
+            self._first_view()
+        if self._director is not None:
+            self._director.follow(document.selection.actor)
+        self.set_subtitle(f"{document.replayed.name}, past the recorded end")
+        return True
 
     def _on_tick(self) -> None:
         if self.session.interpolate:

@@ -210,12 +210,13 @@ class Canvas(QWidget):
         loops = [(s.loop, overlay.loop_rows(s)) for s in (old, new)]
         if loops[0] != loops[1]:
             self.update()
-        elif old.row != new.row or old.rows != new.rows:
+        elif (old.row, old.rows, old.beyond) != (new.row, new.rows, new.beyond):
             frame = self.frame()
-            for row in (old.row, new.row):
+            for state in (old, new):
+                row = state.row
                 self._update_box(overlay.line_box(frame, row))
                 # wide enough for the labels that come back or go
-                pill = overlay.pill_box(frame, row)
+                pill = overlay.pill_box(frame, row, state.beyond)
                 self._update_box(pill.adjusted(-TICK_ROOM_PX, 0, TICK_ROOM_PX, 0))
                 self._update_box(overlay.overview_line_box(frame, row))
 

@@ -15,6 +15,7 @@ from isoscope.core.timeline.extras import (
     extras_of,
     found_so_far,
     with_divergences,
+    with_past_end,
 )
 from isoscope.core.timeline.growing import GrowingTimeline
 from isoscope.core.timeline.lanes import timeline_of
@@ -133,6 +134,8 @@ class Content:
         replayed = document.replayed
         if replayed is not None:
             extras = with_divergences(extras, replayed.name, replayed.report)
+            if document.past_end is not None:
+                extras = with_past_end(extras, replayed.name, document.past_end)
         made = timeline_of(
             document.recording,
             extras,

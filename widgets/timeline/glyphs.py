@@ -31,6 +31,7 @@ NAMES: dict[Shape, str] = {
     Shape.WARNING: "warning",
     Shape.ERROR: "error",
     Shape.DIVERGENCE: "departs",
+    Shape.GOES_ON: "goes on past the end",
 }
 
 
@@ -45,6 +46,7 @@ def glyph_colour(shape: Shape, theme: Tokens) -> str:
         Shape.WARNING: theme.warning,
         Shape.ERROR: theme.error,
         Shape.DIVERGENCE: theme.error,
+        Shape.GOES_ON: theme.accent,
     }.get(shape, theme.text)
 
 
@@ -89,6 +91,10 @@ def draw_glyph(
         painter.drawRect(QRectF(x - thick, y - arm, 2 * thick, 2 * arm))
     elif shape is Shape.DIVERGENCE:
         _draw_fork(painter, x, y, theme, r)
+    elif shape is Shape.GOES_ON:  # an arrow to the right
+        painter.drawRect(QRectF(x - 1.3 * r, y - r * 0.3, 1.3 * r, r * 0.6))
+        head = [QPointF(x, y - r), QPointF(x + 1.3 * r, y), QPointF(x, y + r)]
+        painter.drawPolygon(QPolygonF(head))
     elif shape is Shape.ERROR:
         points = [QPointF(x, y - r), QPointF(x + r, y + r), QPointF(x - r, y + r)]
         painter.drawPolygon(QPolygonF(points))

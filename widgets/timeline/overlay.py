@@ -46,8 +46,13 @@ def loop_rows(state: ClockState) -> tuple[int, int] | None:
     return (low, high) if low <= high else (high, low)
 
 
-def pill_text(frame: Frame, row: int) -> str:
-    """What the playhead says: its row (or control step) and the chosen time."""
+def pill_text(frame: Frame, row: int, beyond: int = 0) -> str:
+    """What the playhead says: its row (or control step) and the chosen time.
+
+    `beyond` is how many steps past the last row it is.
+    """
+    if beyond:
+        return f"{beyond:,} past the end"
     axis, labels = frame.axis, frame.timeline.labels
     if row >= len(axis) or axis.kind is TimeKind.NATIVE:
         return f"native {row}"
@@ -60,9 +65,9 @@ def pill_text(frame: Frame, row: int) -> str:
     return f"{name} · {said}"
 
 
-def pill_box(frame: Frame, row: int) -> QRectF:
+def pill_box(frame: Frame, row: int, beyond: int = 0) -> QRectF:
     """Where the playhead's label is; kept inside the canvas."""
-    wide = text_width(small(frame.font), pill_text(frame, row)) + 14
+    wide = text_width(small(frame.font), pill_text(frame, row, beyond)) + 14
     place = frame.layout
     left = min(max(frame.x_mid(row) - wide / 2, 2.0), place.width - wide - 2)
     return QRectF(left, place.ruler_top + (RULER - PILL_HIGH) / 2, wide, PILL_HIGH)
@@ -155,7 +160,7 @@ def _paint_playhead(
     if not frame.view.shows(row):
         return
     x = round(frame.x_mid(row))
-    pill = pill_box(frame, row)
+    pill = pill_box(frame, row, state.beyond)
     for label in labels:  # half a label beside the pill can't be read
         if label.intersects(pill.adjusted(-4, 0, 4, 0)):
             bare = QRectF(label.left(), pill.top(), label.width() + 2, pill.height())
@@ -169,7 +174,7 @@ def _paint_playhead(
     painter.drawRoundedRect(pill, 3, 3)
     painter.setPen(colour(theme.accent_text))
     painter.setFont(small(frame.font))
-    painter.drawText(pill, CENTRE, pill_text(frame, row))
+    painter.drawText(pill, CENTRE, pill_text(frame, row, state.beyond))
 
 
 def readout(frame: Frame, pointing: Pointing) -> str:

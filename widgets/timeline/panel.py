@@ -12,6 +12,7 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QMenu, QScrollBar, QToolButton, QToolTip, QWidget
 
 from isoscope.core.isolation.places import row_of
+from isoscope.core.timeline.extras import departures
 from isoscope.core.timeline.model import Timeline
 from isoscope.widgets.look import sheet
 from isoscope.widgets.panel import Panel
@@ -300,9 +301,8 @@ class TimelinePanel(Panel):
         """Look at what is marked on this row: where a replay departs, or a finding."""
         document = self._document
         if document is not None and document.replayed is not None:
-            for pair in document.replayed.report.pairs:
-                first = pair.first_divergence
-                if first is not None and first.native == row:
+            for first in departures(document.replayed.report):
+                if first.native == row:
                     self.session.focus(first.env)
                     self.session.clock.seek(row)
                     return

@@ -263,8 +263,8 @@ class TransportPanel(Panel):
             action.triggered.connect(lambda _on=False, k=kind: clock.set_time(k))
 
     def _clock_changed(self, new: ClockState, old: ClockState) -> None:
-        if new.row != old.row:
-            self.readout.set_row(new.row)
+        if (new.row, new.beyond) != (old.row, old.beyond):
+            self.readout.set_row(new.row, new.beyond)
         if _without_row(new) != _without_row(old):
             self._show_state(new)
 
@@ -272,7 +272,7 @@ class TransportPanel(Panel):
         """Everything but the numbers; not needed for a move of the cursor."""
         clock, some = self.session.clock, state.rows > 0
         self.ticker.follow(state)
-        self.readout.set_row(state.row)
+        self.readout.set_row(state.row, state.beyond)
         for button in self._glyphs:
             button.setEnabled(some)
         known = some and bool(clock.marks("control"))

@@ -39,7 +39,7 @@ class Readout(QWidget):
         self._labels: Labels | None = None
         self._scene_s: Array = np.zeros(0)
         self._seen: dict[str, _Range] = {}
-        self._row = 0
+        self._row = self._beyond = 0
         self.painted_row = -1
         self._slots: list[tuple[str, str]] = []  # name, widest text
         self.set_look(DARK)
@@ -94,10 +94,14 @@ class Readout(QWidget):
         found.take(values)
         return found
 
-    def set_row(self, row: int) -> None:
-        """Show the numbers of a row; costs one repaint of this widget."""
-        if row != self._row:
-            self._row = row
+    def set_row(self, row: int, beyond: int = 0) -> None:
+        """Show the numbers of a row; costs one repaint of this widget.
+
+        `beyond` is how many steps past the last row the cursor is; of those no time was
+        recorded.
+        """
+        if (row, beyond) != (self._row, self._beyond):
+            self._row, self._beyond = row, beyond
             self.update()
 
     def texts(self) -> list[tuple[str, str]]:
@@ -105,6 +109,10 @@ class Readout(QWidget):
         recording, row = self._recording, self._row
         if recording is None or row >= len(recording):
             return [(name, UNKNOWN) for name, _ in self._slots]
+        if self._beyond:
+            native = f"{row}+{self._beyond}"
+            rest = [(name, UNKNOWN) for name, _ in self._slots[1:]]
+            return [(self._slots[0][0], native), *rest]
         values = [
             f"{row}",
             _time(recording.steps.time_s, row),

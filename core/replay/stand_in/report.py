@@ -21,6 +21,7 @@ from isoscope.core.replay.forms import (
 from isoscope.core.replay.stand_in.fitting import fit
 from isoscope.core.replay.stand_in.forms import Drift, FieldResidual, StandIn
 from isoscope.core.replay.stand_in.inputs import driving
+from isoscope.core.replay.stand_in.keeping import keep
 from isoscope.core.replay.stand_in.predicting import Predictor
 from isoscope.core.summary import counted
 
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
     from isoscope.core.replay.stand_in.fitting import FieldPair
     from isoscope.core.replay.stand_in.predicting import Compared, Predicted, SceneOf
+    from isoscope.core.replay.states import Keeper
 
 ANOTHER_ENGINE = "a model stands in for the engine; equality of bits isn't looked at"
 DRIFTS_KEPT = 200
+FIELDS_TOLD = 6  # by name in a claim; the others are in the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ def stand_in(
     make: SceneOf,
     options: StandInOptions,
     progress: Callable[[int, int], None] | None = None,
+    keeper: Keeper | None = None,
 ) -> StandIn:
     """Predict a recording's steps by a model.
 
@@ -82,6 +86,8 @@ def stand_in(
         Makes scenes of the model.
     progress
         Called with steps done and all; what it raises stops it.
+    keeper
+        Takes the state that each native step was predicted to end in.
 
     Raises
     ------
@@ -121,6 +127,8 @@ def stand_in(
             "of an episode that follow each other, with their h"
         )
     free = predictor.free() if options.free else None
+    if keeper is not None:
+        keep(examined, predictor.fields, single, options.tolerances, keeper)
     judged = _Judged(examined, predictor.fields, single, options.tolerances)
     other = _gravity(examined, gravity)
     steps, drift_field, drift = single.steps, "", list[Drift]()
@@ -230,17 +238,28 @@ class _Judged:
         allowed = ", ".join([*own, f"{TOLERANCE:g} times (1 + the larger value)"])
         if rows:
             what = counted(len(rows), "native step")
-            return Claim(answer="no", reason=f"{what} differ by more than {allowed}")
-        pair, _, size, _ = max(self._seen, key=lambda one: float(one[2].max()))
-        unit = f" {pair.unit}" if pair.unit else ""
+            return Claim(
+                answer="no",
+                reason=f"{what} differ by more than {allowed}; {self._largest()}",
+            )
         return Claim(
             answer="yes",
             reason=(
                 f"{counted(steps, 'native step')}, each from the recorded state, "
-                f"within {allowed}; the largest difference is {size.max():.3g}{unit} "
-                f"in {pair.full_name}"
+                f"within {allowed}; {self._largest()}"
             ),
         )
+
+    def _largest(self) -> str:
+        """The largest residual of each field, those first that are."""
+        told = []
+        for pair, _, size, _ in sorted(
+            self._seen, key=lambda one: -float(one[2].max())
+        ):
+            unit = f" {pair.unit}" if pair.unit else ""
+            told.append(f"{pair.full_name} {size.max():.2g}{unit}")
+        more = f" and {len(told) - FIELDS_TOLD} more" if len(told) > FIELDS_TOLD else ""
+        return f"at most off by: {', '.join(told[:FIELDS_TOLD])}{more}"
 
     def first(self) -> Divergence | None:
         """The first step beyond; the field that is furthest beyond in it."""

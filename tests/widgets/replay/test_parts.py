@@ -16,7 +16,7 @@ from isoscope.core.replay.states import Trace
 from isoscope.widgets.replay.claims import ClaimsBar
 from isoscope.widgets.replay.form import ReplayForm
 from isoscope.widgets.replay.plot import DifferencePlot
-from isoscope.widgets.replay.request import Request, command
+from isoscope.widgets.replay.request import ModelChoice, Request, command
 from isoscope.widgets.replay.sentence import Sentence
 from isoscope.widgets.replay.state import ReplayState
 from isoscope.widgets.theme import DARK, LIGHT
@@ -140,8 +140,15 @@ def test_it_is_drawn_with_its_band_mark_and_cursor(plot: DifferencePlot) -> None
             "--module 'a b.py:make'",
         ),
         (
-            Request("alone", engine="model", module="cart pole.json"),
+            Request("alone", engine="model", model=ModelChoice("cart pole.json")),
             "isoscope replay r.isoscope.h5 --model 'cart pole.json'",
+        ),
+        (
+            Request(
+                engine="model", model=ModelChoice("m.xml", "a.npz", "semi_implicit")
+            ),
+            "isoscope replay r.isoscope.h5 --model m.xml --transitions a.npz "
+            "--integrator semi_implicit",
         ),
         (
             Request("pinned", steps=3, engine="model"),
@@ -172,22 +179,31 @@ def test_a_scene_s_module_is_asked_where_it_is_needed(qtbot) -> None:
     assert form.request(3).start == 3
 
 
-def test_a_model_that_stands_in_is_for_the_command_line(qtbot) -> None:
+def test_a_model_is_asked_for_where_one_stands_in(qtbot) -> None:
     form = ReplayForm()
     qtbot.addWidget(form)
     form.show()
-    form.set_engine("model", "cartpole")
+    assert not form.model.isVisible()
+    form.set_way("alone")
+    form.set_engine("model")
     form.show_state(ReplayState(), stale=False)
-    assert form.module.isVisible()
-    assert "cartpole" in form.module.placeholderText()
+    assert form.model.isVisible()
+    assert not form.module.isVisible()
+    assert form.way == "actions", "a model knows nobody to be alone with"
+    assert not form.ways["alone"].isEnabled()
     assert not form.run.isEnabled()
-    assert "Copy command" in form.doing.text()
-    assert form.request(0).module == "cartpole"
-    form.set_engine("superdex", "scene.py:make")
+    assert form.doing.text() == "choose the model first"
+    form.model.set_choice(ModelChoice("cartpole", integrator="semi_implicit"))
     form.show_state(ReplayState(), stale=False)
     assert form.run.isEnabled()
-    assert "FILE:FACTORY" in form.module.placeholderText()
     assert form.doing.text() == ""
+    asked = form.request(0)
+    assert asked.model == ModelChoice("cartpole", "", "semi_implicit")
+    assert asked.name == "predicted by cartpole"
+    form.set_engine("superdex", "scene.py:make")
+    form.show_state(ReplayState(), stale=False)
+    assert form.request(0).model == ModelChoice()
+    assert form.ways["alone"].isEnabled()
 
 
 def test_enter_goes_where_the_sentence_leads(qtbot) -> None:
