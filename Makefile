@@ -49,7 +49,7 @@ demo: $(APP) ## watch eight environments that share a scene, and put faults in
 test: lint types unit ## lint, types and tests; at most 12 minutes on 2 cores
 
 unit: $(DEV) ## the tests alone
-	@$(PY) -m pytest -n $(JOBS) --dist loadfile -m 'not slow and not referee' $(ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(PY) -m pytest -n $(JOBS) --dist loadfile -m 'not slow and not referee' $(ARGS)
 
 lint: $(DEV) ## ruff, and the arrows between the folders
 	@$(VENV)/bin/ruff check --quiet .

@@ -1,12 +1,15 @@
 """What all tests share: a virtual display, isolated folders, an account of skips.
 
-The display is started once, by the process that hands out the tests, before any Qt.
-Where Xvfb is missing, Qt runs offscreen, which has no OpenGL, and the tests marked `gl`
-are skipped; with ISOSCOPE_REQUIRE_GL=1 (continuous integration) that is a failure.
+Displays are started before any Qt, by the process that hands out the tests: one for
+each process that runs some, since without a window manager the window that was shown
+last has the keyboard, whosever it is. Where Xvfb is missing, Qt runs offscreen, which
+has no OpenGL, and the tests marked `gl` are skipped; with ISOSCOPE_REQUIRE_GL=1
+(continuous integration) that is a failure.
 """
 
 from __future__ import annotations
 
+import gc
 import lzma
 import os
 import shutil
@@ -20,7 +23,10 @@ from hypothesis import settings
 from tests import display
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
+
+    from xdist.workermanage import WorkerController
 
 DATA = Path(__file__).parent / "data"
 RECORDINGS = DATA / "recordings"
@@ -41,15 +47,42 @@ os.environ.setdefault("QT_QUICK_BACKEND", "software")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if hasattr(config, "workerinput"):
+    given = getattr(config, "workerinput", None)
+    if given is not None:
+        os.environ["DISPLAY"] = given.get("display", os.environ.get("DISPLAY", ""))
         return
-    server = display.start()
-    if server is not None:
-        config.add_cleanup(lambda: display.stop(server))
-    elif not os.environ.get("DISPLAY"):
+    if started_display(config) is None and not os.environ.get("DISPLAY"):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     offscreen = os.environ.get("QT_QPA_PLATFORM") == "offscreen"
     os.environ["ISOSCOPE_TEST_GL"] = str(int(not offscreen and display.opengl_works()))
+
+
+def started_display(config: pytest.Config) -> subprocess.Popen[bytes] | None:
+    """A display that goes when the tests are over; None where there is no Xvfb."""
+    server = display.start()
+    if server is not None:
+        config.add_cleanup(lambda: display.stop(server))
+    return server
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    """Give a process that runs tests a display of its own."""
+    before = os.environ.get("DISPLAY")
+    if started_display(node.config) is not None:
+        node.workerinput["display"] = os.environ["DISPLAY"]
+    if before is not None:
+        os.environ["DISPLAY"] = before
+
+
+def pytest_collection() -> None:
+    # Nothing that is collected goes away; looking at it again and again takes seconds.
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -78,6 +111,22 @@ def same_look() -> Iterator[None]:
     if app is not None and app.styleSheet():
         app.setStyleSheet("")
         app.setPalette(app.style().standardPalette())
+
+
+@pytest.fixture
+def no_keeper(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings are written by the run itself, as where no process can be started.
+
+    Starting one costs more than the rest of a short run. In a slow test it is started.
+    """
+    if request.node.get_closest_marker("slow") is not None:
+        return
+    from isoscope.core.tap import kept
+
+    def none_to_be_had(*_: object, **__: object) -> None:
+        raise kept.UnavailableError("tests do without")
+
+    monkeypatch.setattr(kept, "KeptStream", none_to_be_had)
 
 
 @pytest.fixture
