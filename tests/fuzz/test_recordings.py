@@ -13,7 +13,7 @@ import pytest
 from tests.fuzz.mutations import MUTATIONS, mutate
 
 ROOT = Path(__file__).parents[2]
-COUNT = 200
+COUNT = 100
 
 
 @pytest.mark.timeout(900)  # minutes on a busy machine

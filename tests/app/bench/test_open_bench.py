@@ -27,6 +27,7 @@ def test_the_figures_of_a_small_recording(
 ) -> None:
     monkeypatch.setenv("ISOSCOPE_CACHE_DIR", "as before")
     monkeypatch.setattr(open_bench, "PEAKS", 1)
+    monkeypatch.setattr(open_bench, "SLOW_EVENTS", 300)
     figures = open_bench.run(recordings / "create_destroy.h5")
     assert figures["equal"] is True
     assert figures["runs"] >= 5
