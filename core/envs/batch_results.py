@@ -85,9 +85,12 @@ class BatchTeller:
     def final(self, result: BatchStep, began: Array) -> dict[str, Any]:
         """What SAME_STEP tells of rows that ended and have been reset since."""
         if self._results == "lazy":
+            flags = self.given(began, "final observation")
             return {
                 "final_obs": self.given(result.final_observation, "final observation"),
-                "_final_obs": self.given(began, "final observation"),
+                "_final_obs": flags,
+                "final_info": self._ends(result, began),
+                "_final_info": flags,
             }
         ended = self._lanes.scene.to_host(began, "final observation")
         if not ended.any():
@@ -96,12 +99,15 @@ class BatchTeller:
         final = np.full(len(self._lanes.envs), None, object)
         for lane in np.flatnonzero(ended):
             final[lane] = rows[lane].copy()
-        inside = self.masked(dict(result.step.terms), began)
-        own = self.masked({"reward_terms": inside}, began)
-        own |= self.masked({"valid": result.step.valid}, began)
         return {
             "final_obs": final,
             "_final_obs": ended,
-            "final_info": own,
+            "final_info": self._ends(result, began),
             "_final_info": ended.copy(),
         }
+
+    def _ends(self, result: BatchStep, began: Array) -> dict[str, Any]:
+        """Infos of the steps that ended episodes, with their masks."""
+        terms = self.masked(dict(result.step.terms), began)
+        told = self.masked({"reward_terms": terms}, began)
+        return told | self.masked({"valid": result.step.valid}, began)

@@ -271,10 +271,12 @@ class LaneGroup:
             after = self.disturbing.observation(true, self.count, worlds)
         after = choose(worlds, after, before, xp)
         terms = stages.reward(self, clipped, true)
-        terminations = stages.stop(self, true)
-        terminated = any_of(terminations, valid, xp)
         # the state of an invalid world says nothing about the task
-        terminated = xp.logical_and(terminated, valid)
+        terminations = {
+            name: xp.logical_and(mask, valid)
+            for name, mask in stages.stop(self, true).items()
+        }
+        terminated = any_of(terminations, valid, xp)
         truncations = self._truncations(valid, refused)
         truncated = any_of(truncations, valid, xp)
         ended = xp.logical_or(terminated, truncated)

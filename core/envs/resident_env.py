@@ -304,7 +304,14 @@ class ResidentVectorEnv(VectorEnv[Any, Any, Any]):
             info |= self._told.final(result, began)
             # what is told of rows that were reset is the reset's
             told = self.lanes.xp.logical_and(told, self.lanes.xp.logical_not(began))
-        terms = self._told.masked(dict(step.terms), told)
+        terms = dict(step.terms)
+        if began is not None:  # as Gymnasium has it, zeros where the mask is unset
+            zeros = self.lanes.xp.zeros_like
+            terms = {
+                name: choose(told, value, zeros(value), self.lanes.xp)
+                for name, value in terms.items()
+            }
+        terms = self._told.masked(terms, told)
         info |= self._told.masked({"reward_terms": terms}, told)
         info |= self._told.masked(
             {"transition": result.transition, "usable": result.usable}, None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
 
 GROUPS = ("task_state", "info")
+NATIVE = "native.control_step"  # the label of native steps
 USUAL = 0.8  # of its changes that are the same for it to be a counter
 AT_LEAST = 4  # changes of a counter that are looked at
 NEAR = 2  # how far from the other's count, in steps
@@ -46,7 +47,7 @@ def jumps(window: LabelledContext) -> list[Jump] | None:
         columns["control_step"] = np.where(counts < 0, np.nan, counts)
     native = _native_counts(window)
     if native is not None:
-        columns["native.control_step"] = native
+        columns[NATIVE] = native
     for group in GROUPS:
         for name, track in window.fields(group).items():
             if not isinstance(track, Track) or track.dtype.kind not in "iuf":

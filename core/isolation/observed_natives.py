@@ -6,7 +6,7 @@ steps, it is that number. A row in which it is another one was changed on the wa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -25,6 +25,8 @@ NEAR = 4096  # native steps that these lie within: what is no component is not r
 NEARLY_ALL = 0.9
 WIDEST = 256  # components
 MOST_NUMBERS = 4096  # native ones
+# One field of actors that are called alike, each of another scene.
+Alike: TypeAlias = tuple[Track, ...]
 
 
 def unlike_natives(steps: ControlSteps, told: Column) -> Iterator[Changed]:
@@ -53,43 +55,66 @@ def unlike_natives(steps: ControlSteps, told: Column) -> Iterator[Changed]:
 
 def _matching(
     steps: ControlSteps, told: Column, rows: Array
-) -> list[tuple[Track, int] | None]:
-    """For each component the native track and number that it is, where it is one."""
+) -> list[tuple[Alike, int] | None]:
+    """For each component the native field and number that it is, where it is one."""
     width, kind = told.values.shape[1], told.values.dtype
-    best: list[tuple[Track, int] | None] = [None] * width
+    best: list[tuple[Alike, int] | None] = [None] * width
     share = np.full(width, NEARLY_ALL)
     seen = told.values[rows]
     varies = np.array([len(np.unique(seen[:, j])) > 2 for j in range(width)])
+    at = steps.table.last_row[rows]
     numbers = 0
-    for key, track in steps.window.labelled.fields.items():
-        if key.over != "native" or key.group != "state":
-            continue
-        if not isinstance(track, Track) or track.dtype.kind != "f":
-            continue
-        at = steps.table.last_row[rows]
-        low = int(at.min())
-        read = track.read(low, int(at.max()) + 1)
-        there = np.asarray(read.valid[at - low])
-        flat = read.values[at - low].reshape(len(rows), -1).astype(kind)
-        numbers += flat.shape[1]
+    for tracks in _alike(steps):
+        numbers += sum(int(np.prod(track.shape, dtype=np.int64)) for track in tracks)
         if numbers > MOST_NUMBERS:
             break
-        if not there.any():
-            continue
-        # A scene of others has none here; what counts is where it has one.
-        equal = (seen[there, :, None] == flat[there, None, :]).mean(axis=0)
+        low, stop = int(at.min()), int(at.max()) + 1
+        flat = np.zeros((len(rows), *tracks[0].shape), kind).reshape(len(rows), -1)
+        there = np.zeros(len(rows), np.bool_)
+        for track in tracks:
+            read = track.read(low, stop)
+            has = np.asarray(read.valid[at - low])
+            flat[has] = read.values[at[has] - low].reshape(-1, flat.shape[1])
+            there |= has
         if there.mean() < NEARLY_ALL:
             continue
+        equal = (seen[there, :, None] == flat[there, None, :]).mean(axis=0)
         for j in np.flatnonzero(varies & (equal.max(axis=1) > share)).tolist():
             share[j] = equal[j].max()
-            best[j] = track, int(np.argmax(equal[j]))
+            best[j] = tracks, int(np.argmax(equal[j]))
     return best
 
 
-def _numbers(track: Track, index: int, rows: Array, kind: np.dtype) -> Array:
-    values, there = take(track, rows)
-    flat = values.reshape(len(rows), -1)[:, index].astype(kind)
-    return np.where(there, flat, np.nan).astype(kind)
+def _alike(steps: ControlSteps) -> list[Alike]:
+    """Fields of the state that are one field, of scenes that are made alike.
+
+    Each environment's own scene has actors of its own; which number of them is a
+    component of the observation, is the same in all.
+    """
+    labelled = steps.window.labelled
+    seen: dict[tuple[str, int], int] = {}
+    which: dict[int, tuple[str, int]] = {}
+    for number, actor in sorted(labelled.actors.items()):
+        of_scene = actor.info.name, actor.info.scene
+        which[number] = actor.info.name, seen.get(of_scene, 0)
+        seen[of_scene] = which[number][1] + 1
+    found: dict[object, list[Track]] = {}
+    for key, track in labelled.fields.items():
+        if key.over != "native" or key.group != "state":
+            continue
+        if isinstance(track, Track) and track.dtype.kind == "f":
+            whose = which.get(key.actor, key.actor)
+            one = whose, key.name, track.shape, track.dtype
+            found.setdefault(one, []).append(track)
+    return [tuple(tracks) for tracks in found.values()]
+
+
+def _numbers(tracks: Alike, index: int, rows: Array, kind: np.dtype) -> Array:
+    out = np.full(len(rows), np.nan, kind)
+    for track in tracks:
+        values, there = take(track, rows)
+        out[there] = values[there].reshape(int(there.sum()), -1)[:, index]
+    return out
 
 
 def _forms(

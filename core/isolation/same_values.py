@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.isolation.following import Joined
     from isoscope.core.isolation.labelled_context import LabelledContext
-    from isoscope.core.recording.tracks import Array
+    from isoscope.core.recording.tracks import Array, BoolArray
 
 # Of more than this the environments are too much alike to tell anything.
 MOST = 0.05
@@ -46,9 +46,12 @@ class Same(NamedTuple):
 
 
 def same_observations(window: LabelledContext, joined: Joined) -> Iterator[Same]:
-    """Yield transitions whose observation is the last one of another environment."""
+    """Yield transitions whose observation is the last one of another environment.
+
+    That one's last may be what its reset told.
+    """
     table = window.transitions
-    took = np.flatnonzero((table.last_row >= 0) & (table.valid != 0))
+    took = np.flatnonzero(table.last_row >= 0)
     if not len(took):
         return
     key = np.zeros(len(took), np.uint64)
@@ -66,7 +69,8 @@ def same_observations(window: LabelledContext, joined: Joined) -> Iterator[Same]
     if width < 8:  # a few values are soon equal
         return
     rows = table.last_row[took]
-    for i, j in _pairs(key, table.env[took], rows, joined):
+    acted = np.asarray(table.valid[took] != 0)
+    for i, j in _pairs(key, table.env[took], rows, joined, acted):
         at = int(took[i])
         yield Same(
             "observation",
@@ -111,12 +115,21 @@ def _own_row(joined: Joined, env: int, row: int) -> int:
 
 
 def _pairs(
-    key: Array, env: Array, row: Array, joined: Joined
+    key: Array,
+    env: Array,
+    row: Array,
+    joined: Joined,
+    told: BoolArray | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Yield (i, j): i has the value that j, another's last one before it, had."""
+    """Yield (i, j): i has the value that j, another's last one before it, had.
+
+    Where `told` is given, bool [n], only of those i in which it is set.
+    """
     order = np.argsort(key, kind="stable")
     ordered = key[order]
     again = np.flatnonzero((ordered[1:] == ordered[:-1]) & (ordered[1:] != 0)) + 1
+    if told is not None:
+        again = again[told[order[again]]]
     if not len(again) or len(again) > max(MOST * len(key), 16):
         return
     for k in again.tolist():

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from isoscope.core.isolation.checks.unseeded_action_space import (
+    increment_of,
+    stream_of,
+)
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.registry import CannotRunError
-from isoscope.core.isolation.seeding import NEEDS, Seeded, alike, seeded
+from isoscope.core.isolation.seeding import (
+    NEEDS,
+    Seeded,
+    alike,
+    seed_at,
+    seeded,
+    seeds_by_env,
+)
 from isoscope.core.isolation.words import env_named, envs_named, place_text
 from isoscope.core.summary import counted
 
@@ -57,7 +70,26 @@ def run(context: Context) -> Iterator[Finding]:
         pair = (min(one.env, again.env), max(one.env, again.env))
         if (again.env, again.episode) not in told and pair not in alike_before:
             alike_before.add(pair)
-            yield _finding(one, again, [one.env, again.env])
+            envs = [one.env, again.env]
+            if _as_told(window, one) is False and _as_told(window, again):
+                yield _finding(again, one, envs)  # the first one's own is another
+            else:
+                yield _finding(one, again, envs)
+
+
+def _as_told(window: LabelledContext, one: Seeded) -> bool | None:
+    """Whether a reset left Gymnasium's generator in the stream of the seed it was told.
+
+    None where that can't be seen.
+    """
+    seed = seed_at(seeds_by_env(window).get(one.env, []), one.episode)
+    resets = window.resets
+    at = np.flatnonzero(resets.transition == one.transition)
+    if not isinstance(seed, int) or seed < 0 or not len(at):
+        return None
+    states = resets.rng(int(at[0]))
+    stream = increment_of(states.get("env")) if isinstance(states, dict) else None
+    return None if stream is None else stream == stream_of(seed)
 
 
 def _key(seed: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.isolation.checks.unseeded_action_space import increment_of
-from isoscope.core.isolation.counters import jumps
+from isoscope.core.isolation.counters import NATIVE, jumps
 from isoscope.core.isolation.findings import Finding, Taint
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.seeding import alike, seed_at, seeds_by_env
@@ -43,7 +43,8 @@ def run(context: Context) -> Iterator[Finding]:
         for found in _by_stream(window, generators)
         if _pair(found[0], found[1]) not in same_seed
     ]
-    for env, other, at in [*_by_digest(window), *by_stream]:
+    # Streams tell who has the other's; equal states only that one of them has.
+    for env, other, at in [*by_stream, *_by_digest(window)]:
         pair = _pair(env, other)
         if pair not in told:
             told.add(pair)
@@ -150,6 +151,8 @@ def _finding(
         episode = int(table.episode[t]) if table.episode[t] >= 0 else None
         k = int(table.control_step[t])
         k = k if k >= 0 else (0 if table.valid[t] == 0 else None)
+        if field == NATIVE and value is not None:
+            k = int(value)  # so the step is labelled, whatever the tap counted
         row = int(table.first_row[t]) if table.first_row[t] >= 0 else None
     place = place_text(episode, k)
     headline = f"{env_named(env)} and {env_named(other)} {what}"

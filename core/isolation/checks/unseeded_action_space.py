@@ -134,9 +134,14 @@ def _known_streams(window: LabelledContext) -> set[str]:
     found = set()
     for seed in seeds:
         if isinstance(seed, int) and seed >= 0:
-            state: Any = np.random.PCG64(np.random.SeedSequence(seed)).state
-            found.add(str(state["state"]["inc"]))
+            found.add(stream_of(seed))
     return found
+
+
+def stream_of(seed: int) -> str:
+    """What `increment_of` gives for a generator that Gymnasium seeds with it."""
+    state: Any = np.random.PCG64(np.random.SeedSequence(seed)).state
+    return str(state["state"]["inc"])
 
 
 def _finding(

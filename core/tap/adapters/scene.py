@@ -79,6 +79,18 @@ class SceneTap(SingleTap):
         told = msgspec.msgpack.encode(streams)
         return hashlib.blake2b(told, digest_size=DIGEST_BYTES).digest(), of_actions
 
+    def streams(self, env: Any) -> dict[str, Any]:
+        """See `SingleTap.streams`: those that it has drawn from, by purpose."""
+        return {
+            f"streams.{one.purpose}": {
+                "bit_generator": "PCG64",
+                "state": {"state": int(one.state, 16), "inc": int(one.increment, 16)},
+                "has_uint32": one.has_uint32,
+                "uinteger": one.uinteger,
+            }
+            for one in innermost(env).lanes.streams[0].capture().streams
+        }
+
     def rows(self) -> tuple[int, int]:
         """See `SingleTap.rows`."""
         watch = self._watch

@@ -101,6 +101,10 @@ class SingleTap:
         """Digests of where the environment's generator and its action space's stand."""
         return self._generators.digests(innermost(env), self._space)
 
+    def streams(self, env: Any) -> dict[str, Any]:
+        """States of more generators of its own, by name, as NumPy gives them."""
+        return {}
+
     def clipped(self, env: Any, raw: Any) -> Any:
         """The action as the environment clips it; None where that isn't known."""
         low, high = self._low, self._high
@@ -186,7 +190,11 @@ class SingleTap:
         row = first if first >= 0 else self.recorder.rows
         # Nobody but the user resets an environment that runs by itself.
         by_user = self._index is None or seed is not None
-        states = {"env": state_of(inner), "action_space": state_of(self._space)}
+        states = {
+            "env": state_of(inner),
+            "action_space": state_of(self._space),
+            **self.streams(env),
+        }
         self.recorder.reset(
             r.Reset(
                 *(self.number, self.episode, row, number, told.wall_ns),

@@ -233,6 +233,7 @@ def test_an_invalid_world_is_marked_kept_and_must_be_reset(kind: str) -> None:
     last = one.last_step()
     assert last is not None
     assert not last.valid
+    assert not last.terminated_reasons  # of a state that is none
     assert 2 in last.status
     assert np.array_equal(last.observation_after, observation, equal_nan=True)
     with pytest.raises(NotResetError):

@@ -44,6 +44,9 @@ def test_same_step_gives_the_last_observation_apart() -> None:
     assert not np.equal(observation[0], info["final_obs"][0]).any()
     assert info["final_info"]["valid"].all()
     assert info["final_info"]["reward_terms"]["upright_reward"].tolist() == [1.0] * 3
+    # What stands under an unset mask is no step's value.
+    assert not info["reward_terms"]["_upright_reward"].any()
+    assert info["reward_terms"]["upright_reward"].tolist() == [0.0] * 3
     last = many.last_step(0)
     assert last is not None
     assert np.array_equal(last.observation_after, info["final_obs"][0])
@@ -111,6 +114,12 @@ def test_lazy_results_are_the_same_numbers() -> None:
         mask = np.asarray(a[4].get("_final_obs", np.zeros(3, np.bool_)))
         for i in np.flatnonzero(mask):
             assert np.array_equal(a[4]["final_obs"][i], b[4]["final_obs"][i])
+        for key in ("_final_info", "_final_obs"):
+            assert np.array_equal(np.asarray(a[4].get(key, False)).any(), key in b[4])
+        if "_final_info" in b[4]:
+            own, theirs = (told["final_info"]["reward_terms"] for told in (a[4], b[4]))
+            for name, values in theirs.items():
+                assert np.array_equal(np.asarray(own[name]), values)
 
 
 def test_a_lazy_result_is_an_array_to_numpy() -> None:

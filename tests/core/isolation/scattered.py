@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 POLICIES = ("random", "smooth")
 PRECISIONS = ("float64", "float64", "float32")
-TRIES = 5  # until a place is drawn that the run comes to
+TRIES = 12  # until a place is drawn that the run comes to
 
 
 @dataclass(frozen=True)
