@@ -6,12 +6,10 @@ looking back is reading.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isoscope.core.live.temporary import TemporaryFolder
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.reader import LabelledSource
 from isoscope.core.recording.labelled.recorder import Recorder
@@ -19,8 +17,11 @@ from isoscope.core.tap.merge import Merger
 from isoscope.core.tap.target import Target
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from isoscope.core.tap.packet import Packet
 
+PREFIX = "isoscope-live-"  # of the folders of mirrors that nobody keeps
 FLUSH_S = 0.1  # until what arrived can be seen
 TOO_SLOW = "this window could not keep up"
 WORDS = 200  # letters that are kept of why a packet makes no sense
@@ -48,10 +49,10 @@ class Mirror:
     """
 
     def __init__(self, keep: Path | None = None, *, overwrite: bool = False) -> None:
-        self._folder: Path | None = None
+        self._folder: TemporaryFolder | None = None
         if keep is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="isoscope-live-"))
-            keep = self._folder / "live.isoscope.h5"
+            self._folder = TemporaryFolder(PREFIX)
+            keep = self._folder.path / "live.isoscope.h5"
         self.path = keep
         self.stopped = ""
         try:
@@ -124,4 +125,4 @@ class Mirror:
 
     def _remove(self) -> None:
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
