@@ -55,6 +55,11 @@ class LiveRun(Protocol):
         """Why nothing is recorded any more, the run's end aside."""
         ...
 
+    @property
+    def beyond_memory(self) -> bool:
+        """Whether more was read than may be kept in memory."""
+        ...
+
     def control(
         self,
         what: str,
@@ -159,6 +164,7 @@ class Following:
             faults=_faults(told.get("faults")),
             whole=source.whole,
             stopped=source.stopped,
+            beyond_memory=source.beyond_memory,
         )
 
     def _post(self, news: News) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ PauseOn = Literal["error", "warning", "never"]
 PAUSE_ON: tuple[PauseOn, ...] = ("error", "warning", "never")
 THEME_CHOICES: tuple[ThemeChoice, ...] = ("system", "dark", "light")
 RECENT_AT_MOST = 12
+LIVE_MEMORY_MB = 128
 
 
 def theme_choice(name: str) -> ThemeChoice | None:
@@ -36,7 +37,9 @@ class Values(msgspec.Struct):
 
     `docks` holds the arrangement of each layout, `geometry` the window's place, both as
     Qt writes them, in base64. `pause_on` is how severe what is found in a run that is
-    watched has to be for the run to be paused.
+    watched has to be for the run to be paused. `live_memory_mb` is what a run that is
+    watched may keep in memory of what was read, in MiB; the rest is read again from its
+    recording when it is looked at.
     """
 
     theme: ThemeChoice = "system"
@@ -46,6 +49,12 @@ class Values(msgspec.Struct):
     docks: dict[str, str] = {}
     recent: list[str] = []
     pause_on: PauseOn = "never"
+    live_memory_mb: Annotated[int, msgspec.Meta(ge=1, le=1 << 20)] = LIVE_MEMORY_MB
+
+    @property
+    def live_memory_bytes(self) -> int:
+        """The same in bytes."""
+        return self.live_memory_mb << 20
 
 
 class Settings:

@@ -40,6 +40,9 @@ class LiveState:
         Whether what was before the joining is here, too.
     stopped
         Why nothing more is kept here, though the run goes on; or empty.
+    beyond_memory
+        Whether more was read than may be kept in memory, so that what is old is read
+        again from its recording.
     """
 
     state: Literal["running", "paused", "lost", "ended", "died"] = "running"
@@ -52,6 +55,7 @@ class LiveState:
     faults: tuple[FaultChoice, ...] = ()
     whole: bool = True
     stopped: str = ""
+    beyond_memory: bool = False
 
     @property
     def over(self) -> bool:

@@ -73,13 +73,15 @@ class Attach(QObject):
         then: Callable[[Document], None] | None = None,
     ) -> None:
         """Join the run at this address; what goes wrong is told in the bar."""
+        memory_bytes = self.window.settings.values.live_memory_bytes
 
         def work() -> Source:
             # Late: the wire is only needed by those who join something.
             from isoscope.core.live.discovery import find
             from isoscope.core.live.source import LiveSource
 
-            return LiveSource(find(address, token=token, server_key=key))
+            run = find(address, token=token, server_key=key)
+            return LiveSource(run, memory_bytes=memory_bytes)
 
         def joined(document: Document) -> None:
             self.window.frame.show_start(False)

@@ -63,12 +63,15 @@ class Demo(QObject):
         running = [one for one in self._starting if one.running]
         self._starting = [*running, process]
 
+        memory_bytes = self.window.settings.values.live_memory_bytes
+
         def join() -> Source:
             from isoscope.core.live.discovery import find
             from isoscope.core.live.source import LiveSource
 
             try:
-                return LiveSource(find(process.joinable()))
+                run = find(process.joinable())
+                return LiveSource(run, memory_bytes=memory_bytes)
             except BaseException:
                 process.end()
                 raise

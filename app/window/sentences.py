@@ -94,7 +94,7 @@ def _live(document: Document, name: tuple[str | Part, ...]) -> Sentence:
     parts: list[str | Part] = [*name, said]
     counts = [counted(document.rows, document.recording.row_is)]
     if envs:
-        counts.insert(0, counted(len(envs), "environment"))
+        counts.insert(0, _environments(document, len(envs)))
     if told is not None and len(told.chunks):
         counts.append(counted(len(told.chunks), "chunk"))
     parts.append(f" {', '.join(counts)}" + (" so far." if document.rows else "."))
@@ -115,6 +115,15 @@ def _live(document: Document, name: tuple[str | Part, ...]) -> Sentence:
         tone = _worse(tone, _tone(document))
     buttons = (*_finding_buttons(document), (CANCEL, "Stop watching"))
     return Sentence(tuple(parts), tone, buttons)
+
+
+def _environments(document: Document, shown: int) -> str:
+    """How many there are, of a batch how many of them are read back."""
+    labelled = document.recording.labelled
+    every = None if labelled is None else labelled.identity.environments
+    if every is None or every <= shown:
+        return counted(shown, "environment")
+    return f"{shown:,} of {counted(every, 'environment')}"
 
 
 LIVE = {

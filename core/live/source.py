@@ -99,7 +99,8 @@ class LiveSource:
             self._client.close()
             raise
         self._reader.store.cache_bytes = memory_bytes // 2
-        self._reader.spill_to(Spill(tempfile.gettempdir(), memory_bytes // 2))
+        self._spill = Spill(tempfile.gettempdir(), memory_bytes // 2)
+        self._reader.spill_to(self._spill)
         self._here = self.welcome.host == process.host()
         self._indexing = threading.Lock()
 
@@ -225,6 +226,12 @@ class LiveSource:
     def refused(self) -> dict[str, int]:
         """Messages that made no sense, by kind."""
         return dict(self._client.refused)
+
+    @property
+    def beyond_memory(self) -> bool:
+        """Whether more was read than may be kept in memory: what is old is in files."""
+        over = self._spill.mapped_bytes > self._spill.memory_bytes
+        return over or self._reader.store.forgot
 
     @property
     def stopped(self) -> str:

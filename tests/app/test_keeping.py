@@ -56,6 +56,16 @@ def test_settings_that_cannot_be_read_are_the_defaults(content):
     assert Settings().values.theme == "system"
 
 
+@pytest.mark.parametrize("size", [0, -1, 1 << 21, '"much"'])
+def test_a_memory_cap_that_makes_no_sense_is_the_default(size):
+    settings = Settings()
+    settings.values.live_memory_mb = 64
+    settings.save()
+    assert Settings().values.live_memory_bytes == 64 << 20
+    settings.path.write_text(f'{{"live_memory_mb": {size}}}')
+    assert Settings().values.live_memory_mb == 128
+
+
 def test_unknown_settings_of_a_later_version_are_passed_over():
     settings = Settings()
     settings.path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
+from isoscope.app.window.sentences import sentence_of
 from isoscope.widgets.document import Phase
-from isoscope.widgets.sources.texts import env_text, state_text
+from isoscope.widgets.sources.texts import env_text, state_text, tooltip
 from tests.app import stand_ins
 from tests.live.source import Standing, TestSource
 
@@ -80,6 +81,13 @@ def test_it_grows_and_the_cursor_follows(window, follow, run, qtbot):
     assert clock.marks("control")[-1] == document.rows - 1
 
 
+def test_of_a_batch_it_is_said_how_many_are_read_back(window, follow, run, qtbot):
+    document = follow(6)
+    assert "4 environments," in said(window)
+    document.recording.labelled.identity.environments = 4096
+    assert any("4 of 4,096 environments, " in p for p in sentence_of(document).parts)
+
+
 def test_a_click_scrubs_back_and_alt_right_follows_again(window, follow, run, qtbot):
     document = follow(12)
     timeline = window.panels["timeline"]
@@ -149,6 +157,15 @@ def test_a_chunk_is_chosen_by_a_click_and_left_by_escape(window, follow, run, qt
     qtbot.keyClick(timeline, Qt.Key.Key_Escape)
     assert document.chunk is None
     assert not timeline.card.isVisible()
+
+
+def test_a_full_memory_is_told_where_the_run_is(window, follow, run, qtbot):
+    document = follow(6)
+    told = "more than memory may hold: what is old is read from its recording"
+    assert told not in tooltip(document)
+    run.beyond_memory = True
+    run.go(1)
+    qtbot.waitUntil(lambda: told in tooltip(document))
 
 
 def test_environments_say_how_they_stand(window, follow, run, qtbot):

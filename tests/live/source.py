@@ -44,6 +44,7 @@ class TestSource:
         self._reader = LabelledSource(path)
         self.told: dict[str, Any] = {}
         self.last_words, self.stopped, self.whole = "", "", True
+        self.beyond_memory = False
         self.phase = Standing.RUNNING
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.refuse = ""

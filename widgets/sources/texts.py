@@ -105,6 +105,10 @@ def live_lines(document: Document) -> list[str]:
     lines += [f"{count:,} {what} dropped" for what, count in live.dropped]
     if live.stopped:
         lines.append(f"nothing more is kept: {live.stopped}")
+    if live.beyond_memory:
+        lines.append(
+            "more than memory may hold: what is old is read from its recording"
+        )
     return lines
 
 

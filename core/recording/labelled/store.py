@@ -73,6 +73,8 @@ class Store:
         As in `Opened`.
     cache_bytes
         How much of what was read is kept.
+    forgot
+        Whether something that was read is kept no more, since there was too much.
 
     Raises
     ------
@@ -85,6 +87,7 @@ class Store:
         self.lock = threading.RLock()
         self.catalog = Catalog()
         self.cache_bytes = CACHE_BYTES
+        self.forgot = False
         self._cache: OrderedDict[tuple[int, int, str, int, int], Array] = OrderedDict()
         # Looking one up takes longer than reading a block; each knows its length as
         # it was when it was looked up, so the directory's news make them anew.
@@ -357,6 +360,7 @@ class Store:
         self._cached += values.nbytes
         while self._cached > self.cache_bytes and len(self._cache) > 1:
             self._cached -= self._cache.popitem(last=False)[1].nbytes
+            self.forgot = True
         return values
 
     def blob(self, number: int) -> bytes | None:

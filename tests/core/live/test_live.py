@@ -321,6 +321,7 @@ def test_what_is_cached_is_bounded_and_read_again(windows: list[Window]) -> None
     env = tap.attach(FakeEnv())
     windows.append(window := Window(memory_bytes=20_000))
     until(lambda: hub()._guests.looking)
+    assert not window.source.beyond_memory
     for _ in range(4):
         run(env, 1000)
     until(lambda: window.rows == 8000)
@@ -335,6 +336,7 @@ def test_what_is_cached_is_bounded_and_read_again(windows: list[Window]) -> None
     spill = window.source.reader._spill
     assert spill is not None
     assert spill.mapped_bytes > 100_000
+    assert window.source.beyond_memory
     steps = window.source.recording.steps
     np.testing.assert_array_equal(steps.event, np.arange(8000))
     np.testing.assert_allclose(np.diff(steps.time_s), 0.01)
