@@ -106,7 +106,8 @@ def dump(
     out
         A new file, .npz or .csv.
     actor
-        A name or handle; None or ``"scene"`` for the fields of the steps themselves.
+        A name or handle; None or ``"scene"`` for the fields of the steps themselves,
+        native and control ones.
     steps
         ``A:B`` as Python slices: B is not included, below 0 counts from the end, an
         empty side is open. Unlike there, what is not there is refused.
@@ -189,7 +190,10 @@ def find_track(
     if actor is None or (actor == SCENE and not named):
         track = recording.scene.get(field)
         if track is None:
-            fields = ", ".join(naturally(recording.scene)) or "none at all"
+            track = recording.control.get(field)
+        if track is None:
+            own = [*naturally(recording.scene), *naturally(recording.control)]
+            fields = ", ".join(own) or "none at all"
             raise UsageError(
                 f"the steps of {recording.name} have no field {field!r}; they have "
                 f"{fields}; for a field of an actor, name the actor"

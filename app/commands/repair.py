@@ -42,6 +42,8 @@ def repair(
     if len(done.lost) > LISTED_AT_MOST:
         console.warn(f"lost: {len(done.lost) - LISTED_AT_MOST:,} more")
     steps = counted(done.native_steps, "native step")
+    if not done.native_steps and (controls := done.rows.get("transitions", 0)):
+        steps = counted(controls, "control step")
     nothing = "" if done.needed else "; nothing was wrong with it"
     console.tell(f"saved {steps} to {done.out}{nothing}")
     return 0

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 ABSENT = "—"
 MOST_ENVS = 4
 HOW_TO_RECORD = (
-    "Profiler entries come with a run that is recorded by the tap: "
-    'tap.attach(env, record="run.isoscope.h5"). '
+    "Profiler entries come with a run that is tapped: env = tap.attach(env). "
     "Isoscope's own environments tell theirs by themselves; for SuperDex Lab turn its "
     "profiler on (profile=True)."
 )

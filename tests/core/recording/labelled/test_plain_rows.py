@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from isoscope.app.main import main as isoscope
 from isoscope.core.attribution.attributor import attribute
+from isoscope.core.dump import dump
+from isoscope.core.errors import UsageError
 from isoscope.core.growing_axes import GrowingAxes
 from isoscope.core.isolation.audit import audit
 from isoscope.core.isolation.context import Context, Examined
@@ -154,3 +157,25 @@ def test_where_native_steps_are_told_they_are_the_rows(tmp_path: Path) -> None:
     assert len(recording) == 3
     assert recording.row_is == "native step"
     assert not recording.control.tracks["reward"].read(0, 3).valid.any()
+
+
+def test_what_goes_with_them_is_written_to_a_file(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "reward.npz"
+    done = dump(registry.load(path), "reward", out)
+    assert (done.start, done.stop, done.present) == (0, 20, 14)
+    with np.load(out) as file:
+        turns = np.arange(20) // 2
+        there = turns % 4 != 0
+        assert file["valid"].tolist() == there.tolist()
+        assert file["value"][there].tolist() == turns[there].tolist()
+    with pytest.raises(UsageError, match="they have observation_after/value, reward"):
+        dump(registry.load(path), "gravity", tmp_path / "none.npz")
+
+
+def test_a_repair_says_how_many_were_saved(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "fixed.isoscope.h5"
+    assert isoscope(["repair", str(path), "--out", str(out)]) == 0
+    assert "saved 20 control steps to" in "".join(capsys.readouterr())
+    assert len(registry.load(out)) == 20
