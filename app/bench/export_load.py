@@ -53,8 +53,8 @@ class Load:
     def read(
         self, episode: int, feature: str, start: int = 0, stop: int | None = None
     ) -> Array:
-        """Rows start .. stop of a feature of an episode."""
-        stop = self._length if stop is None else stop
+        """Rows start .. stop of a feature of an episode, as far as it has them."""
+        stop = self._length if stop is None else min(stop, self._length)
         at = np.arange(start, stop)
         if feature == "terminated":
             return np.asarray(at == self._length - 1)

@@ -12,6 +12,7 @@ from isoscope.app.bench.export_load import Load
 from isoscope.app.bench.export_memory import peak
 from isoscope.core.dataset.exporters.run import export
 from isoscope.core.dataset.model import Episodes
+from isoscope.core.dataset.validate.run import validate
 from isoscope.core.errors import ReadError
 
 if TYPE_CHECKING:
@@ -28,6 +29,14 @@ def test_the_load_is_a_source_and_plain_parquet_holds_the_same(tmp_path: Path) -
     assert {"observation.state", "action", "next.reward"} < set(table.column_names)
     export_bench._plain(table, tmp_path / "plain.parquet")
     assert (tmp_path / "plain.parquet").stat().st_size > 1000
+
+
+def test_no_row_of_the_load_is_beyond_its_episode() -> None:
+    source = Load(2, 40)
+    for feature in source.features:
+        assert len(source.read(1, feature.name, 30, 1000)) == 10
+        assert len(source.read(1, feature.name, 40, 80)) == 0
+    assert validate(source).transitions == 80
 
 
 def test_memory_is_watched_in_another_process() -> None:
