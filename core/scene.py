@@ -137,6 +137,45 @@ class StepReport:
     valid: Array
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """What n samples of W worlds tell, on the host.
+
+    Attributes
+    ----------
+    values
+        [n, W, width] in the scene's precision: the fields end to end, each as
+        `Scene.read` gives it.
+    time_s
+        float64 [n, W].
+    states
+        Of each sample what `Scene.state_to_bytes` gives; None unless all worlds were
+        asked for, in their order.
+    """
+
+    values: np.ndarray[Any, Any]
+    time_s: np.ndarray[Any, np.dtype[np.float64]]
+    states: list[bytes] | None
+
+
+class Sampler(Protocol):
+    """Reads the same fields of the same worlds again and again."""
+
+    def take(self) -> Any:
+        """Keep the scene's state as it is now, without waiting for the device.
+
+        What is kept has `size_bytes`, and is good after the scene was closed.
+        """
+        ...
+
+    def read(self, samples: Sequence[Any]) -> Sampled:
+        """Read what was taken, all of it in a few copies; at least one sample.
+
+        May be called in any thread, while others step the scene.
+        """
+        ...
+
+
 @runtime_checkable
 class Scene(Protocol):
     """One physics scene of W worlds."""
@@ -308,6 +347,23 @@ class Scene(Protocol):
         [W, dofs] (NaN where no drive has a position as its target). What touches:
         contacts_… [W, P, …] for P candidate points, of which those count where
         contacts_active is true; the row is A, contacts_actorB is the other's row.
+        """
+        ...
+
+    def sampler(
+        self,
+        fields: Sequence[tuple[int, str]],
+        worlds: Sequence[int] | None = None,
+        cause: str = "read",
+    ) -> Sampler:
+        """What reads these fields of rows together; contacts can't be among them.
+
+        Parameters
+        ----------
+        worlds
+            Numbers of those that are to cross over; None for all.
+        cause
+            Of all its copies.
         """
         ...
 

@@ -79,6 +79,13 @@ class Tally:
 
     def freeze(self) -> Traffic:
         """Return the sums as they are now."""
-        sums = {f"{name}_bytes": total for name, total in self._bytes.items()}
-        counts = {f"{name}_copies": count for name, count in self._copies.items()}
-        return Traffic(**sums, **counts, syncs=self._syncs)
+        size, count = self._bytes, self._copies
+        return Traffic(
+            h2d_bytes=size["h2d"],
+            h2d_copies=count["h2d"],
+            d2h_bytes=size["d2h"],
+            d2h_copies=count["d2h"],
+            d2d_bytes=size["d2d"],
+            d2d_copies=count["d2d"],
+            syncs=self._syncs,
+        )

@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from isoscope.gpu.model.parameters import Parameters
+    from isoscope.gpu.transfer import Ledger
+
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class PrincipalFrames:
+    """The principal frames of a scene's links, computed once for each inertia."""
+
+    def __init__(self, ledger: Ledger, cause: str) -> None:
+        self._ledger = ledger
+        self._cause = cause
+        self._known: tuple[Parameters, Array] | None = None
+
+    def of(self, parameters: Parameters) -> Array:
+        """Each link's principal frame in its own, float64 [1 or W, L, 4]."""
+        known = self._known
+        if known is None or known[0].inertia is not parameters.inertia:
+            host = self._ledger.to_host(parameters.inertia, self._cause)
+            known = self._known = parameters, principal_frames(host)
+        return known[1]
 
 
 def principal_frames(inertia: Array) -> Array:

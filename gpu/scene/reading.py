@@ -10,7 +10,7 @@ import torch
 from isoscope.gpu.scene.actors import position_drives
 from isoscope.gpu.scene.contact_reading import contact_field
 from isoscope.gpu.scene.errors import SceneError
-from isoscope.gpu.scene.principal import principal_frames, turned
+from isoscope.gpu.scene.principal import PrincipalFrames, turned
 
 if TYPE_CHECKING:
     from isoscope.core.scene import SceneRow
@@ -40,7 +40,7 @@ class Reader:
         self._kinematics: Kinematics | None = None
         self._mean: torch.Tensor | None = None
         self._report: ContactReport | None = None
-        self._principal: tuple[Parameters, Array] | None = None
+        self._frames = PrincipalFrames(ledger, CAUSE)
         self._chosen: torch.Tensor | None = None
 
     def changed(self) -> None:
@@ -64,7 +64,14 @@ class Reader:
             )
         return self._rows[index]
 
-    def _row_with(self, index: int, field: str) -> SceneRow:
+    def row_with(self, index: int, field: str) -> SceneRow:
+        """The row of this number, which has this field.
+
+        Raises
+        ------
+        SceneError
+            If there is no such row, or it has no such field.
+        """
         row = self.row(index, field)
         if field not in row.fields:
             raise SceneError(
@@ -95,7 +102,7 @@ class Reader:
             If there is no such row, or it has no such field; for contacts of some
             worlds.
         """
-        row = self._row_with(index, field)
+        row = self.row_with(index, field)
         self._chosen = chosen
         try:
             return self._read(row, field, machine, state, parameters)
@@ -136,7 +143,7 @@ class Reader:
         kinematics = self._moving(machine, state, parameters)
         if field == "rotationCom":
             rotation = self._out(kinematics.rotation[link])
-            principal = self._principal_frames(parameters)[:, link]
+            principal = self._frames.of(parameters)[:, link]
             if self._chosen is not None and len(principal) > 1:
                 principal = principal[self._chosen.tolist()]
             return turned(rotation, principal)
@@ -217,29 +224,15 @@ class Reader:
     def _mean_of(
         self, machine: Machine, state: StateBlock, parameters: Parameters
     ) -> torch.Tensor:
-        """Mean velocity of each link's centre over the last step [L, 3, W].
-
-        Where no step was made, or one of length 0, the velocity itself, which is what
-        the mean goes to.
-        """
+        """Mean velocity of each link's centre over the last step [L, 3, W]."""
         if self._mean is None:
             start, end = (
                 machine.kinematics(q, state.v, parameters).center
                 for q in (state.q_start, state.q_end)
             )
-            h = state.h_last.to(start.dtype)
-            now = self._moving(machine, state, parameters).center_velocity
-            mean = (end - start) / torch.where(h > 0, h, 1.0)
-            self._mean = torch.where(h > 0, mean, now)
+            now = self._moving(machine, state, parameters)
+            self._mean = mean_velocity(start, end, state.h_last, now)
         return self._mean
-
-    def _principal_frames(self, parameters: Parameters) -> Array:
-        """Each link's principal frame in its own [1 or W, L, 4]."""
-        known = self._principal
-        if known is None or known[0].inertia is not parameters.inertia:
-            host = self._ledger.to_host(parameters.inertia, CAUSE)
-            known = self._principal = parameters, principal_frames(host)
-        return known[1]
 
     def _out(self, tensor: torch.Tensor) -> Array:
         """Worlds first, on the host."""
@@ -247,3 +240,23 @@ class Reader:
         if self._chosen is not None:
             first = first[self._chosen]
         return self._ledger.to_host(first, CAUSE)
+
+
+def mean_velocity(
+    start: torch.Tensor, end: torch.Tensor, h_last: torch.Tensor, now: Kinematics
+) -> torch.Tensor:
+    """Mean velocity of each link's centre over the last step [L, 3, W].
+
+    Where no step was made, or one of length 0, the velocity itself, which is what the
+    mean goes to.
+
+    Parameters
+    ----------
+    start, end
+        Where the centres were then [L, 3, W].
+    h_last
+        Length of the step, float64 [W].
+    """
+    h = h_last.to(start.dtype)
+    mean = (end - start) / torch.where(h > 0, h, 1.0)
+    return torch.where(h > 0, mean, now.center_velocity)

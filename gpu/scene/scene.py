@@ -22,11 +22,13 @@ from isoscope.gpu.scene.actors import (
 )
 from isoscope.gpu.scene.arrays import Intake, merge
 from isoscope.gpu.scene.callbacks import Callbacks
+from isoscope.gpu.scene.columns import Columns
 from isoscope.gpu.scene.configuration import CAUSE as CONFIGURATION
 from isoscope.gpu.scene.errors import SceneError
 from isoscope.gpu.scene.guard import Guard
 from isoscope.gpu.scene.persistent import Persistent
 from isoscope.gpu.scene.reading import Reader
+from isoscope.gpu.scene.sampling import SceneSampler
 from isoscope.gpu.scene.snapshot import Snapshots
 from isoscope.gpu.scene.state import Layout, StateBlock
 from isoscope.gpu.scene.stepping import Stepper
@@ -353,17 +355,35 @@ class SimulatedScene:
         self._guard.enter(f"reading {field}")
         chosen = None
         if worlds is not None:
-            # on CUDA a number that is none would end the process's use of the device
-            if any(not 0 <= world < self.worlds for world in worlds):
-                raise SceneError(
-                    f"reading {field} in scene {self.name}: worlds {list(worlds)}; "
-                    f"they are 0 to {self.worlds - 1}"
-                )
+            self._check_worlds(worlds, f"reading {field}")
             chosen = torch.as_tensor(worlds, dtype=torch.int64, device=self.device)
         with torch.no_grad():
             return self._reader.read(
                 row, field, self.machine, self._state, self.parameters, chosen
             )
+
+    def sampler(
+        self,
+        fields: Sequence[tuple[int, str]],
+        worlds: Sequence[int] | None = None,
+        cause: str = "read",
+    ) -> SceneSampler:
+        """What reads these fields together, of all worlds or of some.
+
+        Raises
+        ------
+        SceneError
+            For a row, a field or a world that there is not, and for contacts.
+        """
+        self._guard.enter("sampling")
+        if worlds is not None:
+            self._check_worlds(worlds, "sampling")
+        found = [(self._reader.row_with(row, field), field) for row, field in fields]
+        return SceneSampler(
+            *(self.tree, Columns(self.tree, found), worlds, self._header),
+            lambda: (self.machine, self._state, self.parameters),
+            *(self.ledger, cause),
+        )
 
     def surface(self, row: int) -> Surface | None:
         """What a row looks like; None where nothing of it can be seen."""
@@ -424,6 +444,14 @@ class SimulatedScene:
         self._guard.enter(doing)
         values = self._intake.values(array, tuple(target.shape[:-1]), doing, "control")
         merge(target, values, self._intake.mask(worlds, doing))
+
+    def _check_worlds(self, worlds: Sequence[int], doing: str) -> None:
+        # on CUDA a number that is none would end the process's use of the device
+        if any(not 0 <= world < self.worlds for world in worlds):
+            raise SceneError(
+                f"{doing} in scene {self.name}: worlds {list(worlds)}; "
+                f"they are 0 to {self.worlds - 1}"
+            )
 
     def _actor(self, number: int) -> TreeActor:
         if not 0 <= number < len(self.tree.actors):

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from isoscope.core.recording.labelled import tables as t
+from isoscope.core.recording.labelled.forms import to_json
 from isoscope.core.recording.labelled.frames import OVER, Frame, Ragged
 from isoscope.core.recording.labelled.records import DIGEST_BYTES, Dropped, Field
 
@@ -43,6 +44,7 @@ class IntakeRecorder:
         self._snapshots = 0
         self._native = intake.buffers[intake.tables["native"]]
         self._events = intake.tables["events"]
+        self._profile = intake.tables["profile"]
         self._transitions = intake.tables["transitions"]
 
     # -- what there is --
@@ -192,8 +194,8 @@ class IntakeRecorder:
 
     def natives_packed(
         self, rows: np.ndarray[Any, Any], frames: Sequence[tuple[Frame, Any, Any]] = ()
-    ) -> None:
-        """Append native steps that `Intake.later` has numbered: for its `pack`.
+    ) -> int:
+        """Append native steps that `native_later` has numbered: for its `pack`.
 
         Parameters
         ----------
@@ -201,13 +203,22 @@ class IntakeRecorder:
             Structured [n], of `tables.NATIVE`, all filled in but ``time_s``.
         frames
             As in `transitions`.
+
+        Returns
+        -------
+        int
+            The first one's number.
         """
         with self._intake.lock:
             h_s = np.where(np.isfinite(rows["h_s"]), rows["h_s"], 0.0)
             # Added up one after the other, as single rows are: the same bits.
             total = np.add.accumulate(np.concatenate(([self._time_s], h_s)))
             rows["time_s"], self._time_s = total[1:], float(total[-1])
-            self._extend(self._native.table, rows, frames)
+            return self._extend(self._native.table, rows, frames)
+
+    def native_later(self, pack: Pack, raw: Any, size: int) -> int:
+        """Record a native step that is packed later; see `Intake.later`."""
+        return self._intake.later(self._native.table, pack, raw, size)
 
     def transitions_packed(
         self, rows: np.ndarray[Any, Any], frames: Sequence[tuple[Frame, Any, Any]] = ()
@@ -240,7 +251,19 @@ class IntakeRecorder:
 
     def profile(self, entry: r.ProfileEntry) -> int:
         """Record a profiler's entry."""
-        return self._add("profile", entry)
+        raw = _astuple(entry)
+        return self._intake.later(
+            self._profile, self._profiles_packed, raw, EVENT_BYTES
+        )
+
+    def _profiles_packed(self, raws: list[tuple[Any, ...]]) -> None:
+        text = self._intake.text
+        rows = np.empty(len(raws), t.PROFILE.dtype)
+        rows[:] = [
+            (text(name), value, text(unit), text(parent), *rest)
+            for name, value, unit, parent, *rest in raws
+        ]
+        self._intake.extend(self._profile, rows)
 
     def snapshot(self, snapshot: r.Snapshot) -> int:
         """Record a snapshot; returns its id, -1 where it was refused."""
@@ -267,22 +290,26 @@ class IntakeRecorder:
         return self.event_later(_astuple(event))
 
     def event_later(self, raw: tuple[Any, ...]) -> int:
-        """Record an event that is packed later: a `records.SceneEvent` without detail.
+        """Record an event that is packed later.
 
         Two of them go with every control step in a shared scene.
 
         Parameters
         ----------
         raw
-            Its fields, in order.
+            The fields of a `records.SceneEvent`, in order. Its detail is nobody's who
+            would change it.
         """
         return self._intake.later(self._events, self.events_packed, raw, EVENT_BYTES)
 
     def events_packed(self, raws: list[tuple[Any, ...]]) -> None:
         """Append events as `event_later` takes them: for packs; the lock is held."""
-        text = self._intake.text
+        text, blob = self._intake.text, self._intake.blob
         rows = np.empty(len(raws), t.EVENTS.dtype)
-        rows[:] = [(text(kind), *rest, -1) for kind, *rest, _ in raws]
+        rows[:] = [
+            (text(kind), *rest, -1 if detail is None else blob(to_json(detail)))
+            for kind, *rest, detail in raws
+        ]
         self._intake.extend(self._events, rows)
 
     def chunk(self, event: r.ChunkEvent) -> int:

@@ -104,7 +104,7 @@ class ControlSteps:
 
     def put(self, group: str, value: Any) -> None:
         """Fill in a group of the next row; what is of another shape stays absent."""
-        self._recorder.intake.catch_up()  # frames hold the next row and no other
+        self._catch_up()
         for place in self._places.get(group, ()):
             try:
                 found = value if place.flat else place.leaf.of(value)
@@ -146,9 +146,14 @@ class ControlSteps:
         names, values
             Reward terms and what the info tells.
         """
-        self._recorder.intake.catch_up()
+        self._catch_up()
         frames = self.scalars.put(names, values) if values else []
         return self._recorder.transition(transition, *self._frames, *frames)
+
+    def _catch_up(self) -> None:
+        """Have steps packed that wait: frames hold the next row and no other."""
+        intake = self._recorder.intake
+        intake.catch_up(intake.tables["transitions"])
 
     # -- many environments' --
 

@@ -12,11 +12,10 @@ from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap.adapters.hooks import hook, unhook
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from isoscope.core.scene import Scene, SceneActor
 
-CAUSE = "tap"
 # The setter: the field's name, and what it drives.
 SETTERS = {
     "set_dof_forces": ("force", "force"),
@@ -48,7 +47,7 @@ class Controls:
             unhook(self._scene, name, made)
 
     def fields(self, numbers: Mapping[int, int]) -> list[r.Field]:
-        """The fields, in the order of `read`; `numbers` are the actors' in the file."""
+        """The fields, in the order of `now`; `numbers` are the actors' in the file."""
         found = []
         for actor in self._scene.actors:
             for name, (field, target) in SETTERS.items():
@@ -72,26 +71,13 @@ class Controls:
                 )
         return found
 
-    def read(self, seen: Sequence[int]) -> list[Any]:
-        """The values of these worlds on the host, [n, size] each; None if unknown.
+    def now(self) -> list[tuple[Any, Any] | None]:
+        """What holds now, in the order of `fields`; None where that isn't known.
 
-        Where they are known in some of these worlds only, a list with None in it.
+        Values [W, size], and bool [W] in which worlds they are known, None for all.
+        None of these arrays is ever written to.
         """
-        found: list[Any] = []
-        for key in self._order:
-            last = self._last.get(key)
-            if last is None:
-                found.append(None)
-                continue
-            values, known = last
-            host = self._scene.to_host(values[list(seen)], CAUSE)
-            if known is None:
-                found.append(host)
-                continue
-            there = self._scene.to_host(known[list(seen)], CAUSE).tolist()
-            rows = zip(host, there, strict=True)
-            found.append([row if told else None for row, told in rows])
-        return found
+        return [self._last.get(key) for key in self._order]
 
     def forget(self) -> None:
         """Know nothing any more: another state was restored."""

@@ -21,7 +21,7 @@ from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost
 from isoscope.core.tap.adapters.leaves import described, leaves
 from isoscope.core.tap.adapters.scene import task_identity, task_names, watch_of
-from isoscope.core.tap.adapters.scene_watch import CAUSE
+from isoscope.core.tap.adapters.seen import CAUSE
 from isoscope.core.tap.adapters.stage_times import record_stages, watch_stages
 
 if TYPE_CHECKING:
@@ -283,14 +283,14 @@ class ResidentTap:
         rows["episode"] = episode[which]
         rows["control_step"] = control_step[which]
         rows["wall_ns"] = time.time_ns()
-        spans = {} if self._watch is None else self._watch.spans
         for k, env in enumerate(rows["env"].tolist()):
-            rows["first_row"][k], rows["last_row"][k] = spans.get(env, (-1, -1))
+            span = (-1, -1) if self._watch is None else self._watch.steps.span(env)
+            rows["first_row"][k], rows["last_row"][k] = span
         return rows
 
     def _spans_end(self) -> None:
         if self._watch is not None:
-            self._watch.begin()
+            self._watch.steps.begin()
 
     def _write(
         self,

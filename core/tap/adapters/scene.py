@@ -15,7 +15,8 @@ from isoscope.core.recording.labelled.records import DIGEST_BYTES
 from isoscope.core.tap.adapters import run as runs
 from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost
-from isoscope.core.tap.adapters.scene_watch import CAUSE, SceneWatch
+from isoscope.core.tap.adapters.scene_watch import SceneWatch
+from isoscope.core.tap.adapters.seen import CAUSE
 from isoscope.core.tap.adapters.single import SingleTap
 from isoscope.core.tap.adapters.stage_times import record_stages, watch_stages
 
@@ -70,7 +71,7 @@ class SceneTap(SingleTap):
     def before(self, env: Any, control_step: int) -> None:
         """Begin to count its rows."""
         if self._watch is not None:
-            self._watch.begin()
+            self._watch.steps.begin()
 
     def generators(self, env: Any) -> tuple[bytes, bytes]:
         """Of the environment's own streams, which the usual one only seeds."""
@@ -94,7 +95,7 @@ class SceneTap(SingleTap):
     def rows(self) -> tuple[int, int]:
         """See `SingleTap.rows`."""
         watch = self._watch
-        return (-1, -1) if watch is None else watch.spans.get(self.number, (-1, -1))
+        return (-1, -1) if watch is None else watch.steps.span(self.number)
 
     def clipped(self, env: Any, raw: Any) -> Any:
         """As the environment has clipped it."""
