@@ -200,7 +200,8 @@ def same_value(recorded: Any, here: Any) -> bool:
 def filled(recorded: Any, there: Array) -> Array:
     """A recorded value as an array, with what is there for None."""
     given = np.array(recorded, object)
-    missing = np.frompyfunc(lambda one: one is None, 1, 1)(given).astype(np.bool_)
+    none = np.frompyfunc(lambda one: one is None, 1, 1)(given)
+    missing = np.asarray(none, np.bool_)  # of a single number it is no array
     if not missing.any():
         return np.array(recorded, there.dtype)
     own = np.broadcast_to(there, given.shape)

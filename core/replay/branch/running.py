@@ -95,11 +95,16 @@ def run_branch(
     _refuse_beyond(edits, way, branch)
     engine = make(tape.blueprint)
     try:
-        unedited = None
-        plain = msgspec.structs.replace(branch, edits=())
-        if branch.edits:
-            unedited = Stepping(tape, engine, plain, way, progress).run().report
+        # First: an edit that names what isn't there is refused before the long way.
         found = Stepping(tape, engine, branch, way, progress).run()
+        unedited = None
+        if branch.edits:
+            plain = msgspec.structs.replace(branch, edits=())
+            try:
+                unedited = Stepping(tape, engine, plain, way, progress).run().report
+            except ReplayError:
+                if not found.stopped:
+                    raise  # else the engine was gone already
     finally:
         engine.close()
     found.unedited = unedited
