@@ -24,8 +24,8 @@ KICK = ("--at", "control:1/1/3", "--action", "4:control=3")
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("cli") / "run.isoscope.h5"
-    made = EnvFactory("CartPole", {"max_steps": 8}, integrator="semi_implicit")
-    record_in_turn(out, made, steps=12, every=4)
+    made = EnvFactory("CartPole", {"max_steps": 5}, integrator="semi_implicit")
+    record_in_turn(out, made, steps=6, every=2)
     return str(out)
 
 
@@ -49,16 +49,16 @@ def test_made_listed_renamed_run_removed(
     assert told["schema"] == "isoscope.branch/1"
     assert told["report"]["first_divergence"]["control_step"] == 4
     assert told["unedited"]["first_divergence"] is None
-    assert told["control_steps"] == 6
+    assert told["control_steps"] == 3
     assert names(capsys, recorded) == ["kick"]
     assert len(list((own_data / "workspaces").glob("*.json"))) == 1
-    text = printed(capsys, "branch", recorded, *KICK)
+    text = printed(capsys, "branch", recorded, *KICK, "--steps", "2")
     assert "control step 4: control = 3" in text
     assert "departs at episode 1, control step 4" in text
     assert names(capsys, recorded) == ["kick", "what if 1"]
     printed(capsys, "branch", recorded, "--rename", "what if 1", "other")
     again = as_json(capsys, "branch", recorded, "--run", "other")
-    assert again["report"]["growth"] == told["report"]["growth"]
+    assert again["report"]["growth"] == told["report"]["growth"][:2]
     assert "other" in printed(capsys, "branch", recorded, "--list")
     printed(capsys, "branch", recorded, "--remove", "kick")
     printed(capsys, "branch", recorded, "--remove", "other")
@@ -73,20 +73,19 @@ def test_exported_it_is_a_recording(
     out = tmp_path / "kick.isoscope.h5"
     state = "CartPole.positions[Hinge]=0.05"
     arguments = (*KICK, "--configure", "damping=0.1,0.1", "--state", state)
-    made = ("branch", recorded, *arguments, "--steps", "9", "--out", str(out))
+    made = ("branch", recorded, *arguments, "--steps", "4", "--out", str(out))
     assert as_json(capsys, *made, "--try")["exported"] == str(out)
     assert names(capsys, recorded) == []
     labelled = load(out).labelled
     assert labelled is not None
     assert labelled.identity.extra["branch"]["at"] == "control:1/1/3"
     assert len(labelled.identity.extra["branch"]["edits"]) == 3
-    assert as_json(capsys, "info", str(out))["steps"] == 18
+    assert as_json(capsys, "info", str(out))["steps"] == 8
     assert "run.isoscope.h5" in printed(capsys, "info", str(out))
     again = as_json(capsys, "replay", str(out))
     assert again["claims"]["bit_for_bit"]["answer"] == "yes"
     printed(capsys, "audit", str(out))
     assert "exists already" in refused(capsys, *made)
-    assert as_json(capsys, *made, "--try", "--overwrite")["exported"] == str(out)
 
 
 @pytest.mark.parametrize(
@@ -155,11 +154,10 @@ def test_a_model_stands_in(capsys: pytest.CaptureFixture[str], model: str) -> No
     told = as_json(capsys, *arguments)
     assert told["mode"] == "model"
     assert told["predicted"] == 115
-    text = printed(capsys, *arguments)
-    assert "all within tolerance" in text
-    assert "Freely, from each episode's first known state on" in text
-    strict = as_json(capsys, *arguments, "--tolerance", "pose=1e-9", status=1)
-    assert strict["first_divergence"]["field"] == "pose"
+    assert told["first_divergence"] is None
+    strict = printed(capsys, *arguments, "--tolerance", "pose=1e-9", status=1)
+    assert "CartPole.pose is" in strict
+    assert "Freely, from each episode's first known state on" in strict
     pinned = as_json(capsys, *arguments, "--pinned", "--env", "0", "--steps", "5")
     assert pinned["free"] == []
 

@@ -84,6 +84,31 @@ def answers(panel: ReplayPanel) -> list[str]:
     return [word for _, word, _ in panel.result.claims.lines]
 
 
+def timeline_marks_it(window: Window) -> None:
+    timeline = window.panels["timeline"].canvas.timeline  # type: ignore[attr-defined]
+    marks = timeline.lane(f"env:{FAULT[0]}").marks
+    at = [i for i, s in enumerate(marks.shapes.tolist()) if s == Shape.DIVERGENCE]
+    assert len(at) == 1
+    assert marks.text(at[0]).startswith("stepped alone: env 2 departs at episode 1")
+    for env in (0, 1, 3):
+        assert Shape.DIVERGENCE not in timeline.lane(f"env:{env}").marks.kinds
+
+
+def plot_and_cursor_are_one(window: Window, panel: ReplayPanel) -> None:
+    click(panel.result.sentence)
+    plot, row = panel.result.plot, window.session.clock.row
+    value = plot.value_at(row, FAULT[0])
+    assert value is not None
+    assert value > 0
+    x, middle = plot.x_of(row), plot.height() / 2
+    before = plot.value_at(row, FAULT[0])
+    QTest.mouseClick(plot, LEFT, pos=QPointF(plot.x_of(0), middle).toPoint())
+    assert window.session.clock.row < row
+    QTest.mouseClick(plot, LEFT, pos=QPointF(x, middle).toPoint())
+    assert abs(window.session.clock.row - row) <= 4
+    assert before == value
+
+
 def test_alone_says_where_together_departs(window: Window, panel: ReplayPanel) -> None:
     alone(window, panel)
     assert answers(panel) == ["yes", "no", "no"]
@@ -99,6 +124,8 @@ def test_alone_says_where_together_departs(window: Window, panel: ReplayPanel) -
     assert (labels.env[row], labels.episode[row], labels.control_step[row]) == FAULT
     assert document.focus == FAULT[0]
     assert panel.subtitle == "stepped alone"
+    timeline_marks_it(window)
+    plot_and_cursor_are_one(window, panel)
 
 
 def test_as_recorded_is_the_same_once_more(window: Window, panel: ReplayPanel) -> None:
@@ -142,35 +169,6 @@ def test_a_key_goes_to_the_first_divergence(window: Window, panel: ReplayPanel) 
     first = document.replayed.report.first_divergence
     assert first is not None
     assert window.session.clock.row == first.native
-
-
-def test_the_timeline_marks_it(window: Window, panel: ReplayPanel) -> None:
-    alone(window, panel)
-    timeline = window.panels["timeline"].canvas.timeline  # type: ignore[attr-defined]
-    marks = timeline.lane(f"env:{FAULT[0]}").marks
-    at = [i for i, s in enumerate(marks.shapes.tolist()) if s == Shape.DIVERGENCE]
-    assert len(at) == 1
-    assert marks.text(at[0]).startswith("stepped alone: env 2 departs at episode 1")
-    for env in (0, 1, 3):
-        assert Shape.DIVERGENCE not in timeline.lane(f"env:{env}").marks.kinds
-    click(panel.views["hidden"])
-    assert window.session.active.replay_view == "hidden"  # type: ignore[union-attr]
-
-
-def test_the_plot_and_the_cursor_are_one(window: Window, panel: ReplayPanel) -> None:
-    alone(window, panel)
-    click(panel.result.sentence)
-    plot, row = panel.result.plot, window.session.clock.row
-    value = plot.value_at(row, FAULT[0])
-    assert value is not None
-    assert value > 0
-    x, middle = plot.x_of(row), plot.height() / 2
-    before = plot.value_at(row, FAULT[0])
-    QTest.mouseClick(plot, LEFT, pos=QPointF(plot.x_of(0), middle).toPoint())
-    assert window.session.clock.row < row
-    QTest.mouseClick(plot, LEFT, pos=QPointF(x, middle).toPoint())
-    assert abs(window.session.clock.row - row) <= 4
-    assert before == value
 
 
 def test_a_tolerance_is_set_and_judged_by(window: Window, panel: ReplayPanel) -> None:

@@ -105,7 +105,8 @@ class BranchForm(QWidget):
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         head = self.table.horizontalHeader()
         head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        head.setSectionResizeMode(EDITS, QHeaderView.ResizeMode.Stretch)
+        for column in (EDITS, OUTCOME):  # elided; the tooltip has all of it
+            head.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         head.setDefaultAlignment(
             Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         )

@@ -317,6 +317,7 @@ class ReplayForm(QWidget):
             said = "what is shown is of another request" if stale else ""
             said = said if named else NO_MODEL
             self.doing.setText("" if self.branching else said)
+        self.doing.setVisible(running or not self.branching)  # else the line is empty
 
     def show_progress(self, state: ReplayState) -> None:
         """Show how far it is."""
