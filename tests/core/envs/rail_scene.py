@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from isoscope.core.errors import IsoscopeError
-from isoscope.core.scene import SceneActor, SceneRow, StepReport
+from isoscope.core.scene import Sampled, SceneActor, SceneRow, StepReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,6 +68,41 @@ def _actor(index: int, name: str, units: tuple[str, ...]) -> SceneActor:
 def _row(actor: SceneActor) -> SceneRow:
     i, fields = actor.index, ("translation",)
     return SceneRow(i, actor.name, actor.type, False, i, None, None, fields)
+
+
+@dataclass(frozen=True)
+class RailSample:
+    """What a sampler kept: values [W, width], times [W], and the state's bytes."""
+
+    values: np.ndarray[Any, Any]
+    time_s: np.ndarray[Any, Any]
+    state: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return self.values.nbytes + self.time_s.nbytes + len(self.state)
+
+
+class RailSampler:
+    """Reads the same fields of the same worlds again and again."""
+
+    def __init__(self, scene: RailScene, fields: Any, worlds: Any) -> None:
+        self._scene, self._fields, self._worlds = scene, tuple(fields), worlds
+
+    def take(self) -> RailSample:
+        scene, worlds = self._scene, self._worlds
+        chosen = list(range(scene.worlds)) if worlds is None else list(worlds)
+        none = np.zeros((len(chosen), 0), scene.precision)
+        read = [scene.read(row, field, chosen) for row, field in self._fields]
+        flat = [values.reshape(len(chosen), -1) for values in read]
+        values = np.concatenate([none, *flat], axis=1)
+        return RailSample(values, scene.time_s[chosen], scene.state_bytes())
+
+    def read(self, samples: Sequence[RailSample]) -> Sampled:
+        values = np.stack([sample.values for sample in samples])
+        time_s = np.stack([sample.time_s for sample in samples])
+        states = [sample.state for sample in samples]
+        return Sampled(values, time_s, states if self._worlds is None else None)
 
 
 class RailScene:
@@ -240,6 +276,10 @@ class RailScene:
     def state_to_bytes(self, handle: int) -> bytes:
         return HEADER + b"".join(p.tobytes() for p in self._snapshots[handle])
 
+    def state_bytes(self) -> bytes:
+        """What `state_to_bytes` gives of the present."""
+        return HEADER + b"".join(part.tobytes() for part in self._parts())
+
     def state_from_bytes(self, data: bytes) -> int:
         parts = self._parts()
         if not data.startswith(HEADER) or len(data) != len(HEADER) + sum(
@@ -307,6 +347,14 @@ class RailScene:
         place = np.zeros((self.worlds, 3), self._dtype)
         place[:, 0] = q[:, 0]
         return place
+
+    def sampler(
+        self,
+        fields: Sequence[tuple[int, str]],
+        worlds: Sequence[int] | None = None,
+        cause: str = "read",
+    ) -> RailSampler:
+        return RailSampler(self, fields, worlds)
 
     def surface(self, row: int) -> None:
         return None

@@ -66,7 +66,7 @@ def given_to(cfg: dict[str, Any], actors: int, chunks: list[tuple[Any, Any]]) ->
         )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_whatever_is_wrong_is_refused_by_name(data: st.DataObject) -> None:
     chunks = []
