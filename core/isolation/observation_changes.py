@@ -146,7 +146,8 @@ def _usual(steps: ControlSteps, values: Array, there: Array) -> Array:
         return np.zeros(values.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         gone = np.abs(values[at].astype(np.float64) - values[before[at]])
-    return np.asarray(np.nan_to_num(np.median(gone, axis=0)))
+    gone = gone[np.isfinite(gone).all(axis=1)]  # others say nothing of how far
+    return np.median(gone, axis=0) if len(gone) else np.zeros(values.shape[1])
 
 
 def _form_of(here: Array, middle: Array, allowed: float) -> tuple[str, str] | None:

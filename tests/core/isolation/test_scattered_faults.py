@@ -46,6 +46,7 @@ ONCE_OTHERWISE = [
     ("stale-observation", 9),  # of one that has only been reset
     ("shared-rng", 9),  # both reset in one round, the owner after the other
     ("duplicate-seeds", 10),  # of the first one, which has it first
+    ("non-finite-force", 12),  # NaN in one row, by which every jerk looked too large
     ("diverging-solve", 7),  # reasons to terminate, of a state that is none
 ]
 
