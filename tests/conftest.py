@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -25,8 +25,6 @@ from tests import display
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
-
-    from xdist.workermanage import WorkerController
 
 DATA = Path(__file__).parent / "data"
 RECORDINGS = DATA / "recordings"
@@ -66,7 +64,7 @@ def started_display(config: pytest.Config) -> subprocess.Popen[bytes] | None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: WorkerController) -> None:
+def pytest_configure_node(node: Any) -> None:
     """Give a process that runs tests a display of its own."""
     before = os.environ.get("DISPLAY")
     if started_display(node.config) is not None:
