@@ -152,6 +152,7 @@ class IncompleteKey(StageFault):
     NAME = "incomplete-key"
     ABOUT = "an environment that wants another gravity gets a scene made for others"
     FINDS = ("scene-key",)
+    WHOSE: ClassVar[Whose] = "pair"  # whose wish is the odd one, nobody can say
     WHEN: ClassVar[When] = "start"
     SCENES: ClassVar[tuple[SceneKind, ...]] = ("shared",)
     NEEDS: ClassVar[tuple[Need, ...]] = ("others",)

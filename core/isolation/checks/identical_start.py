@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.isolation.findings import Finding
+from isoscope.core.isolation.following import Carry
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.row_keys import row_keys
 from isoscope.core.isolation.seeding import seed_at, seeds_by_env
+from isoscope.core.isolation.starts import How, odd_starts
 from isoscope.core.isolation.states import state_keys
 from isoscope.core.isolation.words import envs_named
 from isoscope.core.recording.model import StepKind
@@ -102,9 +104,21 @@ def _looks(context: Context, resets: Array) -> list[tuple[Array, Array]]:
     looks = [(inside, after)]
     before = steps.previous()
     first = np.flatnonzero((before >= 0) & ~steps.reset & steps.reset[before])
+    # One that took another's state from the scene is a missed restore, and no start.
+    first = first[~np.isin(first, _from_others(window))]
     looks.append((before[first], window.digests("before")[first]))
     looks.append(_observed(window))
     return looks
+
+
+def _from_others(window: LabelledContext) -> list[int]:
+    """Native steps that began in what another one's step had just left in the scene."""
+    joined = Carry("before", "after").join(window)
+    return [
+        int(joined.row[start.at])
+        for start in odd_starts(joined, window)
+        if start.how is How.SCENE
+    ]
 
 
 def _observed(window: LabelledContext) -> tuple[Array, Array]:

@@ -47,6 +47,8 @@ ONCE_OTHERWISE = [
     ("shared-rng", 9),  # both reset in one round, the owner after the other
     ("duplicate-seeds", 10),  # of the first one, which has it first
     ("non-finite-force", 12),  # NaN in one row, by which every jerk looked too large
+    ("missed-restore", 13),  # in a first step, which begins as the other one began
+    ("incomplete-key", 13),  # of the one that had the scene made
     ("diverging-solve", 7),  # reasons to terminate, of a state that is none
 ]
 
