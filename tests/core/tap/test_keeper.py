@@ -55,7 +55,8 @@ def test_a_killed_run_leaves_a_file_and_no_process(tmp_path: Path) -> None:
     # All but what the hub had not passed on: less than a second, 20 of a hundred.
     assert len(told) >= steps - 2000
     assert [t.control_step for t in told] == list(range(1, len(told) + 1))
-    assert len(found.recording) == 2 * len(told)
+    # Of the control step that was going on there may be native steps.
+    assert 0 <= len(found.recording) - 2 * len(told) <= 2
 
 
 def test_a_run_goes_on_without_its_keeper(
