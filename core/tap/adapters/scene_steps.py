@@ -106,12 +106,15 @@ class SceneSteps:
         The last one of all; -1 before.
     gravity, digest
         Of the persistent configuration, for the steps to come.
+    sampling
+        Whether a sample is taken right now: what is read then, the tap reads.
     """
 
     def __init__(
         self, session: TapSession, scene: Scene, number: int, seen: Sequence[int]
     ) -> None:
         self.last_row = -1
+        self.sampling = False
         self.gravity: Array | None = None
         self.digest = _NONE
         self.controls = Controls(scene)
@@ -152,7 +155,7 @@ class SceneSteps:
         restored_from: int,
     ) -> None:
         """Keep a native step that has just ended."""
-        before, after = self._now, Kept(self._sampler.take())
+        before, after = self._now, self._take()
         if self._seen.all:  # else nobody knows the digest of a state
             self._now = after
         when = h_s, time.time_ns(), threading.get_ident()
@@ -177,7 +180,14 @@ class SceneSteps:
     def became_another(self) -> None:
         """Take note that the state was restored or set, between native steps."""
         if self._seen.all:
-            self._now = Kept(self._sampler.take())
+            self._now = self._take()
+
+    def _take(self) -> Kept:
+        self.sampling = True
+        try:
+            return Kept(self._sampler.take())
+        finally:
+            self.sampling = False
 
     # -- making rows -------------------------------------------------------------------
 

@@ -235,7 +235,7 @@ class SceneWatch:
 
         Each time where the scene holds another's, which is not for the tap to judge.
         """
-        reader = self._handle.reading
+        reader = None if self.steps.sampling else self._handle.reading
         if reader is not None and len(reader.envs) == 1 and self.session.on:
             with self.session.guard:
                 told = self._recorder.rows, reader.envs[0]
