@@ -13,7 +13,7 @@ import pytest
 from tests.fuzz.mutations import MUTATIONS, mutate
 
 ROOT = Path(__file__).parents[2]
-COUNT = 100
+COUNT = 100  # and as many in `test_recordings_again`, beside it on another core
 
 
 @pytest.mark.timeout(900)  # minutes on a busy machine
@@ -21,8 +21,12 @@ COUNT = 100
 def test_damaged_recordings_come_out_as_recordings_or_as_one_line(
     tmp_path: Path,
 ) -> None:
+    expect_recordings_or_one_line(tmp_path, seed=7)
+
+
+def expect_recordings_or_one_line(folder: Path, seed: int) -> None:
     # In a process of its own, since it forks: this one may have threads.
-    options = ["--count", str(COUNT), "--seed", "7", "--keep", str(tmp_path)]
+    options = ["--count", str(COUNT), "--seed", str(seed), "--keep", str(folder)]
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz.recordings", *options],
         cwd=ROOT,
