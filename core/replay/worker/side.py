@@ -116,6 +116,7 @@ def _block(native: Any, operations: Any) -> Any:
 
 def main() -> None:
     """Answer until the other side has no more."""
+    sys.dont_write_bytecode = True  # nothing is left beside the user's files
     # Whose child it is, was told: it may be gone by now.
     _end_with(int(sys.argv[1]) if len(sys.argv) > 1 else os.getppid())
     taken, given = _streams()
