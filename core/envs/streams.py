@@ -52,6 +52,15 @@ class StreamState(msgspec.Struct, frozen=True):
     has_uint32: int
     uinteger: int
 
+    def as_numpy(self) -> dict[str, Any]:
+        """The state as NumPy's bit generator gives it."""
+        return {
+            "bit_generator": "PCG64",
+            "state": {"state": int(self.state, 16), "inc": int(self.increment, 16)},
+            "has_uint32": self.has_uint32,
+            "uinteger": self.uinteger,
+        }
+
 
 class StreamsState(msgspec.Struct, frozen=True):
     """An environment's seed and the streams it has begun."""
@@ -130,14 +139,6 @@ def _state(purpose: Purpose, generator: np.random.Generator) -> StreamState:
 
 def _generator(captured: StreamState) -> np.random.Generator:
     bits = np.random.PCG64(_BLANK)
-    state: Any = {
-        "bit_generator": "PCG64",
-        "state": {
-            "state": int(captured.state, 16),
-            "inc": int(captured.increment, 16),
-        },
-        "has_uint32": captured.has_uint32,
-        "uinteger": captured.uinteger,
-    }
+    state: Any = captured.as_numpy()
     bits.state = state
     return np.random.Generator(bits)

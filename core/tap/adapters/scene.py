@@ -82,15 +82,8 @@ class SceneTap(SingleTap):
 
     def streams(self, env: Any) -> dict[str, Any]:
         """See `SingleTap.streams`: those that it has drawn from, by purpose."""
-        return {
-            f"streams.{one.purpose}": {
-                "bit_generator": "PCG64",
-                "state": {"state": int(one.state, 16), "inc": int(one.increment, 16)},
-                "has_uint32": one.has_uint32,
-                "uinteger": one.uinteger,
-            }
-            for one in innermost(env).lanes.streams[0].capture().streams
-        }
+        streams = innermost(env).lanes.streams[0].capture().streams
+        return {f"streams.{one.purpose}": one.as_numpy() for one in streams}
 
     def rows(self) -> tuple[int, int]:
         """See `SingleTap.rows`."""

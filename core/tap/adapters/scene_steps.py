@@ -12,7 +12,6 @@ import threading
 import time
 import weakref
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from isoscope.core.recording.model import StepKind
 from isoscope.core.tap.adapters.controls import Controls
 from isoscope.core.tap.adapters.scene_fields import state_fields, tell_actors, width_of
 from isoscope.core.tap.adapters.seen import CAUSE, Seen
+from isoscope.core.tap.raw_natives import state_digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Kept:
     Attributes
     ----------
     sample
-        See `isoscope.core.scene.Sampler`; None once it was read.
+        See `isoscope.core.scene.Sampler`.
     digest
         Empty until then, and where it is of some worlds only.
     """
@@ -222,7 +222,7 @@ class SceneSteps:
                 states.append(kept)
         sampled = self._sampler.read([kept.sample for kept in states])
         for kept, state in zip(states, sampled.states or (), strict=False):
-            kept.digest = blake2b(state, digest_size=DIGEST_BYTES).digest()
+            kept.digest = state_digest(state)
         count = len(steps)
         return sampled.values[:count], sampled.time_s[:count]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from isoscope.core.recording.labelled.records import DIGEST_BYTES
 from isoscope.core.tap.adapters.hooks import hook, unhook
 from isoscope.core.tap.adapters.scene_steps import SceneSteps
 from isoscope.core.tap.adapters.seen import CAUSE
+from isoscope.core.tap.raw_natives import state_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -146,7 +146,7 @@ class SceneWatch:
                 *(data, env, self.number, self.steps.last_row, episode, k),
                 wall_ns=time.time_ns(),
                 why=why,
-                digest=blake2b(data, digest_size=DIGEST_BYTES).digest(),
+                digest=state_digest(data),
                 engine={
                     "engine": self._scene.engine,
                     "precision": self._scene.precision,
