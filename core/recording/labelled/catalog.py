@@ -5,6 +5,7 @@ Fed with what lies in the file, piece by piece; opens nothing itself.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,62 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
 
 
-@dataclass(slots=True)
-class Block:
-    """Rows of a table in the pools: where each pool's part begins."""
+NOWHERE = -1
 
-    first: int
-    count: int
-    at: dict[str, int]
+
+class Blocks:
+    """A table's rows in the pools: where each block's part of each pool begins.
+
+    Of numbers alone: a run that is followed for hours lists a hundred thousand blocks.
+
+    Attributes
+    ----------
+    firsts, counts
+        int64 [blocks]: the first row of each, ascending, and how many it has.
+    """
+
+    def __init__(self) -> None:
+        self.firsts = array("q")
+        self.counts = array("q")
+        self._at: dict[str, array[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    @property
+    def rows(self) -> int:
+        """Rows in all of them."""
+        return self.firsts[-1] + self.counts[-1] if self.firsts else 0
+
+    def at(self, k: int, pool: str) -> int | None:
+        """Where the values of block k begin in a pool; None where they are missing."""
+        places = self._at.get(pool)
+        return None if places is None or places[k] == NOWHERE else places[k]
+
+    def append(self, first: int, count: int) -> None:
+        """Add a block whose values are nowhere yet."""
+        self.firsts.append(first)
+        self.counts.append(count)
+        for places in self._at.values():
+            places.append(NOWHERE)
+
+    def is_last(self, first: int, count: int) -> bool:
+        """Whether the last block has just these rows."""
+        return bool(self.firsts) and (first, count) == (
+            self.firsts[-1],
+            self.counts[-1],
+        )
+
+    def place(self, pool: str, at: int) -> None:
+        """Tell where the last block's values of a pool begin."""
+        if pool not in self._at:
+            self._at[pool] = array("q", [NOWHERE]) * len(self)
+        self._at[pool][-1] = at
+
+    def pop(self) -> None:
+        """Forget the last block."""
+        for numbers in (self.firsts, self.counts, *self._at.values()):
+            numbers.pop()
 
 
 @dataclass(slots=True)
@@ -35,8 +85,8 @@ class Table:
     ----------
     definition
         As in the file.
-    blocks, starts
-        Its blocks in order, and their first rows.
+    blocks
+        Its blocks in order.
     tail, tail_first
         The rows that only the journal has, and the first one's number.
     limit
@@ -47,8 +97,7 @@ class Table:
     id: int
     schema: Schema
     definition: dict[str, Any]
-    blocks: list[Block] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
+    blocks: Blocks = field(default_factory=Blocks)
     tail: Array = field(default_factory=lambda: np.zeros(0))
     tail_first: int = 0
     broken: bool = False
@@ -57,7 +106,7 @@ class Table:
     @property
     def stored(self) -> int:
         """Rows in blocks."""
-        return self.blocks[-1].first + self.blocks[-1].count if self.blocks else 0
+        return self.blocks.rows
 
     def __len__(self) -> int:
         """Rows that every other table goes with."""
@@ -149,10 +198,9 @@ class Catalog:
             self.tell("a block of an unknown table", "/directory")
             return
         pool = POOL_NAMES[place]
-        last = table.blocks[-1] if table.blocks else None
         width = table.schema.widths.get(pool, -1)
-        if last is not None and first == last.first and count == last.count:
-            last.at[pool] = at
+        if table.blocks.is_last(first, count):
+            table.blocks.place(pool, at)
         elif table.broken:
             return  # told before
         elif first != table.stored or not count or width < 0:
@@ -160,12 +208,11 @@ class Catalog:
             self.tell("blocks that don't follow each other", f"/directory {number}")
             return
         else:
-            table.starts.append(first)
-            table.blocks.append(Block(first, count, {pool: at}))
+            table.blocks.append(first, count)
+            table.blocks.place(pool, at)
         if width < 0 or at + count * width > lengths[pool]:
             table.broken = True
             table.blocks.pop()
-            table.starts.pop()
             self.tell("a block whose values are missing", f"/directory {number}")
 
     def take_journal(self, journal: Journal) -> None:

@@ -316,15 +316,14 @@ class Store:
             start = min(max(start, 0), stop)
             out = np.empty((stop - start, *shape), dtype)
             flat = out.reshape(stop - start, high - low)
-            k = bisect_right(table.starts, start) - 1
+            blocks = table.blocks
+            k = bisect_right(blocks.firsts, start) - 1
             at = start
-            while 0 <= k < len(table.blocks) and at < min(stop, table.stored):
-                block = table.blocks[k]
-                upto = min(stop, block.first + block.count)
+            while 0 <= k < len(blocks) and at < min(stop, table.stored):
+                first = blocks.firsts[k]
+                upto = min(stop, first + blocks.counts[k])
                 values = self._column(table, k, part, low, high)
-                flat[at - start : upto - start] = values[
-                    at - block.first : upto - block.first
-                ]
+                flat[at - start : upto - start] = values[at - first : upto - first]
                 at, k = upto, k + 1
             if at < stop:
                 tail = table.tail[at - table.tail_first : stop - table.tail_first]
@@ -339,22 +338,23 @@ class Store:
         if (kept := self._cache.get(key)) is not None:
             self._cache.move_to_end(key)
             return kept
-        block = table.blocks[k]
+        count = table.blocks.counts[k]
         if high == low:
-            return np.zeros((block.count, 0), part.column.dtype)
+            return np.zeros((count, 0), part.column.dtype)
         where = f"/pools/{part.pool}"
-        if part.pool not in block.at:
+        begins = table.blocks.at(k, part.pool)
+        if begins is None:
             raise self._error(OSError("a block without its values"), where)
-        at = block.at[part.pool] + (part.offset + low) * block.count
+        at = begins + (part.offset + low) * count
         try:
             file = self._file()
             pool = self._pools.get(part.pool)
             if pool is None:
                 pool = self._pools[part.pool] = file[f"pools/{part.pool}"]
-            flat = pool[at : at + (high - low) * block.count]
+            flat = pool[at : at + (high - low) * count]
         except H5_ERRORS as error:
             raise self._error(error, where) from None
-        values: Array = flat.reshape(high - low, block.count).T
+        values: Array = flat.reshape(high - low, count).T
         values = values.astype(part.column.dtype)
         self._cache[key] = values
         self._cached += values.nbytes
