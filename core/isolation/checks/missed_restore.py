@@ -69,8 +69,21 @@ def run(context: Context) -> Iterator[Finding]:
         problem.severity == "error" for problem in recording.problems
     )
     for missed in attribution.missed_restores:
-        if not exact[missed.native]:
+        if not exact[missed.native] and not _as_reset(context, missed):
             yield _finding(subject, missed, whole)
+
+
+def _as_reset(context: Context, missed: MissedRestore) -> bool:
+    """Whether it is how an episode began, in a world that nobody else steps.
+
+    Nothing is restored there between a reset and the first step: the reset itself put
+    another's state there, which is an identical start.
+    """
+    window, row, own = context.labelled, missed.native, missed.orphan_native
+    if window is None or own < 0 or row >= len(window.steps):
+        return False
+    alone = int(window.steps.scene[row]) in window.side_by_side
+    return alone and bool(window.steps.reset[own])
 
 
 def begin() -> Running:

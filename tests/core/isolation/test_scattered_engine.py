@@ -22,6 +22,10 @@ WORKERS = [n for n, kind in all_faults().items() if "workers" in kind.NEEDS]
 ENGINE_ONLY = [*WORKERS, "hidden-leak", "observation-unit"]
 # Some of those that scenes in NumPy show too.
 AS_WELL = ("missed-restore", "friction-leak", "shared-rng", "end-flags-swapped")
+# Places where something else was told, or nothing.
+ONCE_OTHERWISE = [
+    ("identical-start", 0),  # of a batch, where nobody restores anything
+]
 PLACES = 20
 
 
@@ -41,6 +45,14 @@ def test_what_only_the_simulator_shows(tmp_path: Path, name: str, number: int) -
 @pytest.mark.parametrize("name", AS_WELL)
 def test_the_simulator_shows_the_same(tmp_path: Path, name: str) -> None:
     expect_it_and_only_it(somewhere(tmp_path, name, 0, QUICK))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of numbers that are not finite
+@pytest.mark.parametrize(("name", "number"), ONCE_OTHERWISE)
+def test_where_it_was_once_told_otherwise(
+    tmp_path: Path, name: str, number: int
+) -> None:
+    expect_it_and_only_it(somewhere(tmp_path, name, number, QUICK))
 
 
 @pytest.mark.slow
