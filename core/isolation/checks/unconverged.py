@@ -29,6 +29,8 @@ ABOUT = "native steps whose solver did not converge, in transitions that count"
 NEEDS = "the solver's status of every native step, with the names of its numbers"
 # What engines call it when all is well, or when there was nothing to solve.
 GOOD = frozenset(("", "none", "ok", "success", "converged"))
+COUNTS = "; the transition counts as a valid one"
+MARKED = "; its environment marked the transition as invalid"
 
 
 def run(context: Context) -> Iterator[Finding]:
@@ -98,14 +100,12 @@ def _finding(
     residual = float(window.steps.column("solver_residual")[index])
     iterations = int(window.steps.column("solver_iterations")[index])
     transition = _transition_of(window, env, row)
-    valid = None
-    if transition >= 0:
-        told = int(window.transitions.valid[transition - window.transitions.first])
-        valid = bool(told) if told >= 0 else None
+    valid = _counts(window, transition) if transition >= 0 else None
     headline = f"the solver {status} in {env_named(env)}'s step at {place}"
     after = f" after {counted(iterations, 'iteration')}" if iterations >= 0 else ""
     left = f", residual {residual:.3g}" if np.isfinite(residual) else ""
-    counts = "; the transition counts as a valid one" if valid else ""
+    counts = "" if valid is None else COUNTS if valid else MARKED
+    marking = "leave it out" if valid is False else "mark these transitions as invalid"
     return Finding(
         id=ID,
         severity=SEVERITY,
@@ -122,9 +122,9 @@ def _finding(
             f"episode{counts}"
         ),
         remedy=(
-            "What follows comes from a state that the equations don't hold for: mark "
-            "these transitions as invalid and reset. Smaller steps, softer contacts or "
-            "more iterations may help."
+            "What follows comes from a state that the equations don't hold for: "
+            f"{marking} and reset. Smaller steps, softer contacts or more iterations "
+            "may help."
         ),
         evidence={
             "rows": len(at),
@@ -143,3 +143,17 @@ def _transition_of(window: LabelledContext, env: int, row: int) -> int:
     low, high = table.first_row[own], table.last_row[own]
     at = np.flatnonzero((low >= 0) & (low <= row) & (high >= row))
     return int(own[at[0]]) + table.first if len(at) else -1
+
+
+def _counts(window: LabelledContext, transition: int) -> bool | None:
+    """Whether a transition counts; None where nobody says.
+
+    It doesn't if it only resets, or if its environment itself said so in its info.
+    """
+    table = window.transitions
+    said = window.fields("info").get("valid")
+    answer = None if said is None or said.ragged else said.at(transition)
+    if answer is not None and not np.all(answer):
+        return False
+    told = int(table.valid[transition - table.first])
+    return bool(told) if told >= 0 else None

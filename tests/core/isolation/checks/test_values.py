@@ -45,6 +45,19 @@ def test_a_step_that_did_not_converge(tmp_path: Path, status: int, word: str) ->
     np.testing.assert_array_equal(spoilt, expected)
 
 
+@pytest.mark.parametrize("valid", [True, False])
+def test_whether_its_transition_counts(tmp_path: Path, valid: bool) -> None:
+    run = Run(tmp_path, 2, info=("valid",)).resets()
+    run.step(0, values={"valid": 1.0})
+    diverged = {"solver_status": 2, "solver_residual": 0.5}
+    run.step(1, native=diverged, values={"valid": float(valid)})
+    found = run.only("unconverged")
+    assert found.evidence["transition_valid"] is valid
+    assert ("counts as a valid one" in found.message) is valid
+    assert ("marked the transition as invalid" in found.message) is not valid
+    assert ("leave it out" in found.remedy) is not valid
+
+
 def test_without_a_status_it_can_not_run(tmp_path: Path) -> None:
     run = Run(tmp_path, 2, solver_statuses={}).resets().steps(2)
     reason = run.not_run("unconverged")
