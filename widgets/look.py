@@ -105,7 +105,9 @@ def sheet(t: Tokens) -> str:
     QToolButton[flat="true"]:disabled {{ color: {t.faint}; }}
     QToolButton::menu-indicator {{ image: none; width: 0px; }}
     QLabel {{ color: {t.text}; }}
-    QLabel#dim, ElidedLabel#dim {{ color: {t.dim}; }}
+    QLabel#dim, ElidedLabel#dim, QLabel#note {{ color: {t.dim}; }}
+    QLabel#error {{ color: {t.error}; }}
+    QLabel#warning {{ color: {t.warning}; }}
     QLineEdit {{
         color: {t.text}; background: {t.raised}; border: 1px solid {t.border};
         border-radius: 5px; padding: 2px 6px; min-height: 18px;

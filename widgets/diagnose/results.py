@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from isoscope.widgets.findings.alone import CHECK, AloneLine
 from isoscope.widgets.findings.rows import SHAPES
@@ -40,11 +40,15 @@ class FindingLine(QFrame):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAccessibleName(f"Go to: {finding.headline}")
         said = finding.headline or finding.message
-        text = QLabel(f"{SHAPES[finding.severity]} {said} →")
+        self.sign = QLabel(f"{SHAPES[finding.severity]} {finding.severity}")
+        self.sign.setObjectName(finding.severity)  # by which it has its colour
+        text = QLabel(f"{said} →")
         text.setWordWrap(True)
-        line = QVBoxLayout(self)
+        line = QHBoxLayout(self)
         line.setContentsMargins(10, 5, 10, 5)
-        line.addWidget(text)
+        line.setSpacing(8)
+        line.addWidget(self.sign, alignment=Qt.AlignmentFlag.AlignTop)
+        line.addWidget(text, 1)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         """A click goes there."""

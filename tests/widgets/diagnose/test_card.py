@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from isoscope.core.isolation.explain.symptoms import SYMPTOMS
 from isoscope.widgets.diagnose.card import DiagnoseCard
+from isoscope.widgets.look import sheet
 from isoscope.widgets.session import Session
+from isoscope.widgets.theme import tokens
 from tests.widgets.opened import analysed_document
 
 if TYPE_CHECKING:
@@ -66,6 +69,32 @@ def test_a_click_on_a_finding_goes_there(card, session, recordings: Path) -> Non
     chosen = session.active.chosen_finding
     assert chosen is not None
     assert chosen.id == "missed-restore"
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_severities_have_their_colours(
+    card, session, recordings: Path, qapp, theme: str
+) -> None:
+    before = qapp.styleSheet()
+    t = tokens(theme)
+    qapp.setStyleSheet(sheet(t))
+    try:
+        session.add(analysed_document(recordings / "shared_cartpole_missed_restore.h5"))
+        card.open_card()
+        inks = {"error": t.error, "warning": t.warning, "note": t.dim}
+        seen = set()
+        for symptom in SYMPTOMS:
+            QTest.mouseClick(card.buttons[symptom.key], LEFT)
+            for line in card.results.lines:
+                severity = line.finding.severity
+                assert line.sign.text().endswith(severity)
+                line.sign.ensurePolished()
+                ink = line.sign.palette().windowText().color().name()
+                assert ink == QColor(inks[severity]).name()
+                seen.add(severity)
+        assert "error" in seen
+    finally:
+        qapp.setStyleSheet(before)
 
 
 def test_enter_goes_there_as_well(card, session, recordings: Path) -> None:
