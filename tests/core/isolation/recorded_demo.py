@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.findings import Audit
 
 
+# Contact takes long: fewer native steps for each control step.
+WITH_CONTACT = {
+    "FallingBodies": {"simulation_hz": 100},
+    "Pusher": {"simulation_hz": 100},
+}
+
+
 @dataclass(frozen=True)
 class RecordedDemo:
     """What it did, how many native steps are recorded, and what is found in them."""

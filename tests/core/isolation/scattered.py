@@ -11,7 +11,7 @@ from isoscope.app.demo.settings import DemoSettings
 from isoscope.core.envs.faults.order import FaultOrder, Place
 from isoscope.core.envs.faults.registry import all_faults
 from isoscope.core.envs.tasks.registry import TASKS
-from tests.core.isolation.recorded_demo import recorded
+from tests.core.isolation.recorded_demo import WITH_CONTACT, recorded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,8 +83,9 @@ def settings_at(name: str, number: int, scale: Scale = WHOLE) -> DemoSettings:
         episode, k = 1, 0
     elif kind.WHEN == "reset":
         k = 0
+    task = one_of(scale.tasks)
     return DemoSettings(
-        task=one_of(scale.tasks),
+        task=task,
         envs=envs,
         scene=one_of(kind.SCENES),
         autoreset=one_of(kind.MODES),
@@ -95,7 +96,7 @@ def settings_at(name: str, number: int, scale: Scale = WHOLE) -> DemoSettings:
         seed=int(drawn.integers(1000)),
         steps=(scale.last + 2) * (scale.longest + 1),
         frames="frames" in kind.NEEDS,
-        task_settings={"max_steps": scale.longest},
+        task_settings={"max_steps": scale.longest, **WITH_CONTACT.get(task, {})},
         faults=(FaultOrder(name, Place(env, episode, k)),),
     )
 

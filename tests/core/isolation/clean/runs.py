@@ -15,7 +15,7 @@ from isoscope.app.demo.settings import DemoSettings
 from isoscope.core.envs.faults.registry import all_faults
 from isoscope.core.envs.faults.storing import RolloutFault
 from isoscope.core.envs.tasks.registry import TASKS
-from tests.core.isolation.recorded_demo import recorded
+from tests.core.isolation.recorded_demo import WITH_CONTACT, recorded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,11 +35,6 @@ LOOKED_AT = {
 # Of those with workers, which take seconds to start.
 ALWAYS = ("CartPole-shared-2-workers-next_step-3",)
 SCENES = ("shared", "independent", "resident")
-# Contact takes long: fewer native steps for each control step.
-WITH_CONTACT = {
-    "FallingBodies": {"simulation_hz": 100},
-    "Pusher": {"simulation_hz": 100},
-}
 
 
 def all_runs() -> list[dict[str, Any]]:
