@@ -87,7 +87,7 @@ def _playback(recording: Recording) -> Answer:
         return short
     posed = [actor for actor in recording.actors if _present(actor, POSES, any)]
     if not posed:
-        return Answer("no", f"it holds no actor's state {_STATE_OFF}")
+        return _no_state(recording)
     movers = [actor for actor in recording.actors if not actor.static]
     many = sum(actor in movers for actor in posed)
     return Answer("yes", f"it holds the poses of {many} of {len(movers)} moving actors")
@@ -107,10 +107,15 @@ def _attribution(recording: Recording) -> Answer:
         return Answer(
             "no", "it holds no velocities, so where a step began can't be worked out"
         )
-    return Answer("no", f"it holds no actor's state {_STATE_OFF}")
+    return _no_state(recording)
 
 
-_STATE_OFF = "(record_dynamic_actor_state was off)"
+def _no_state(recording: Recording) -> Answer:
+    if recording.labelled is not None:
+        return Answer("no", "its environments told no actor's state")
+    return Answer(
+        "no", "it holds no actor's state (record_dynamic_actor_state was off)"
+    )
 
 
 def _too_short(recording: Recording) -> Answer | None:

@@ -103,6 +103,7 @@ def test_they_are_called_what_they_are(path: Path) -> None:
     told = info(recording)
     assert told.steps == 0
     assert told.supports.attribution.answer == "yes"
+    assert told.supports.playback.reason == "its environments told no actor's state"
 
 
 def test_attribution_and_audit_take_them_as_they_are(path: Path) -> None:
