@@ -303,7 +303,7 @@ def _evidence(
                     BY_ORDER if by_order else float(claim.confidence),
                 )
             )
-        if claim.gap:
+        if claim.gap and not attributor.lost.values[lineage.start]:
             after = lasts[claim.orphan] if claim.orphan >= 0 else -1
             env = int(result.labels.env[lineage.start])
             result.jumps.append(Jump(lineage.start, env, after))

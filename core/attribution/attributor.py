@@ -20,6 +20,7 @@ from isoscope.core.attribution.labels import GivenLabels
 from isoscope.core.attribution.linker import Code, Linker
 from isoscope.core.attribution.margins import margins
 from isoscope.core.attribution.mean_velocity import MeanVelocity
+from isoscope.core.attribution.predictor import NOT_FINITE
 from isoscope.core.attribution.segments import Chains, Origin
 from isoscope.core.errors import CancelledError
 from isoscope.core.recording.tracks import Track
@@ -65,6 +66,8 @@ class Attributor:
         # Rows in which some body did not begin where the step before left it.
         self.displaced = Track(np.dtype(np.bool_), ())
         self.displaced_actors: dict[int, int] = {}  # actor index to rows
+        # Rows of which no state is a finite one: nobody can say where they began.
+        self.lost = Track(np.dtype(np.bool_), ())
         self._kept = Nodes(np.zeros(0, np.int64), np.zeros((0, 0)))
         self._before: Motion | None = None  # the last row that has a state
         self._resets: dict[bytes, list[int]] = {}  # natives, by the state left
@@ -162,6 +165,9 @@ class Attributor:
         self._measure(motion, matches, use)
         self.margin_m.append(margins(motion, layout, matches, self.chains, waiting))
         self.codes.append(codes)
+        known = np.isfinite(motion.end)
+        lost = known.any(axis=1) & ((motion.end == NOT_FINITE) | ~known).all(axis=1)
+        self.lost.append(lost)
         self._keep(motion)
         self._note_resets(motion)
 
@@ -223,7 +229,8 @@ class Attributor:
         at = np.flatnonzero(parents >= 0)
         ends, known = self._ends_of(parents[at], motion)
         off = np.abs((motion.end[at] - ends) - motion.moved[at])
-        off[~known] = np.nan
+        # What is not finite now was not moved there.
+        off[~known | (motion.end[at] == NOT_FINITE)] = np.nan
         wrong = off > motion.loose[at]
         layout = self.predictor.layout
         if wrong.any():

@@ -110,6 +110,12 @@ def _set_within(window: LabelledContext) -> list[int]:
 def _by_event(joined: Joined, window: LabelledContext, i: int) -> Finding:
     env, row = int(window.events.env[i]), int(window.events.row[i])
     index = int(np.searchsorted(joined.row, row))
+    if int(window.events.scene[i]) in window.side_by_side:
+        # Of a step that all took at once, each has a row of its own.
+        own = joined.of(env)
+        own = own[joined.row[own] >= row]
+        if len(own):
+            index, row = int(own[0]), int(joined.row[own[0]])
     inside = index < len(joined) and joined["env"][index] == env
     where = joined.at(index) if inside else joined.about(env, row)
     place = place_text(*where) or f"native step {row}"

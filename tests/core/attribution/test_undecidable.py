@@ -130,6 +130,24 @@ def test_a_jump_of_the_only_environment_is_not_called_a_new_one() -> None:
     assert set(found.reason[21:].tolist()) == {Reason.GAP}
 
 
+@pytest.mark.parametrize("bodies", [[0], [0, 1]])
+@pytest.mark.parametrize("envs", [1, 2])
+def test_what_is_not_finite_from_a_step_on_was_not_moved(
+    envs: int, bodies: list[int]
+) -> None:
+    scene, truth = run(envs, 20, seed=3, length=100)
+    last = np.flatnonzero(np.array(truth.env) == envs - 1)
+    for row in last[20:].tolist():
+        for values in scene.columns[row].values():
+            values[bodies] = np.nan
+    found = attribute(scene.recording())
+    assert found.jumps == []
+    assert found.displaced_actors == {}
+    assert not found.missed_restores
+    kept = np.setdiff1d(np.arange(len(scene)), last[20:])
+    np.testing.assert_array_equal(found.labels.env[kept], np.array(truth.env)[kept])
+
+
 @pytest.mark.parametrize("substeps", [1, 2])
 def test_a_body_that_callbacks_place_does_not_hide_the_others(substeps: int) -> None:
     def place(scene: Scene) -> None:

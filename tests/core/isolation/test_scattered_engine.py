@@ -25,6 +25,9 @@ AS_WELL = ("missed-restore", "friction-leak", "shared-rng", "end-flags-swapped")
 # Places where something else was told, or nothing.
 ONCE_OTHERWISE = [
     ("identical-start", 0),  # of a batch, where nobody restores anything
+    ("callback-moved-state", 1),  # of a batch, each of whose worlds has a row
+    ("non-finite-force", 5),  # not finite from there on, and yet nobody moved it
+    ("diverging-solve", 9),  # the same
 ]
 PLACES = 20
 
