@@ -113,7 +113,8 @@ def _numbers(tracks: Alike, index: int, rows: Array, kind: np.dtype) -> Array:
     out = np.full(len(rows), np.nan, kind)
     for track in tracks:
         values, there = take(track, rows)
-        out[there] = values[there].reshape(int(there.sum()), -1)[:, index]
+        if there.any():  # another environment's may have none of these rows
+            out[there] = values[there].reshape(int(there.sum()), -1)[:, index]
     return out
 
 

@@ -42,7 +42,7 @@ def run(context: Context) -> Iterator[Finding]:
         for name, track in window.fields(group).items()
         if any(word in name.lower() for word in WORDS) and isinstance(track, Track)
     }
-    if not tracks:
+    if not tracks or not len(table):
         raise CannotRunError("no hidden state is recorded", NEEDS)
     for name, track in tracks.items():
         read = track.read(table.first, table.stop)

@@ -189,6 +189,20 @@ def test_one_that_is_not_what_the_scene_held(tmp_path: Path, how: str) -> None:
     ]
 
 
+def test_a_scene_without_a_control_step_is_passed_over(tmp_path: Path) -> None:
+    # as of an environment whose process died before it told one
+    run = Run(tmp_path, 3, scenes=[0, 1, 2])
+    for env in range(2):
+        run.reset(env)
+    run.episode[2], run.world[2] = 1, (0.7, 0.0, 0.0)
+    run.native(2, 0)
+    for _ in range(12):
+        run.step(0)
+        run.step(1)
+    assert run.not_run("observation-schema") is None
+    assert not [f for f in run.findings() if f.id == "observation-schema"]
+
+
 def test_spaces_that_are_not_alike(tmp_path: Path) -> None:
     names = ["place", "speed", "hidden", "product"]
     spaces = [

@@ -105,6 +105,13 @@ def test_rewards_that_are_nowhere_told_are_absent(tmp_path: Path) -> None:
 # -- hidden-state-not-reset ------------------------------------------------------------
 
 
+def test_without_a_control_step_there_is_no_hidden_state(tmp_path: Path) -> None:
+    run = Run(tmp_path, 1, hidden=True)
+    run.episode[0], run.world[0] = 1, (0.0, 0.0, 0.0)
+    run.native(0, 0)
+    assert run.not_run("hidden-state-not-reset") is not None
+
+
 def _recurrent(run: Run, first: float, slot: float) -> Run:
     """Two episodes; the second begins with this state, after a row with that one."""
     run.reset(0)
