@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from psygnal import Signal
-from PySide6.QtCore import QTimer
 
 from isoscope.app.events import new_marks
 from isoscope.app.following import Following, live_run
+from isoscope.app.taking_in import TakingIn
 from isoscope.core.errors import CancelledError
 from isoscope.widgets.document import Document, Phase
 
@@ -44,6 +44,9 @@ class Attaching:
         Tells that a run began or ended being joined.
     joining
         Runs that have still to answer, by what they are called.
+    every_s
+        Gives how long it is at least from one time that something is told of a run to
+        the next: nobody sees more.
     """
 
     changed = Signal()
@@ -58,9 +61,10 @@ class Attaching:
         self.session, self.workers = session, workers
         self._tell, self._over = tell, over
         self.joining: dict[str, Job[Source]] = {}
+        self.every_s: Callable[[], float] = lambda: 0.0
         self._jobs: dict[Document, Job[None]] = {}
         self._marked: dict[Document, dict[int, int]] = {}
-        self._growth: dict[Document, QTimer] = {}
+        self._taking: dict[Document, TakingIn] = {}
 
     def watches(self, document: Document) -> bool:
         """Whether this run is being followed."""
@@ -109,16 +113,13 @@ class Attaching:
         document.phase = Phase.LIVE
         document.title = getattr(getattr(source, "run", None), "name", "")
         document.ask = lambda what, arguments: self._ask(document, what, arguments)
-        # Taking in what came and showing it are a turn of the event loop each.
-        growth = QTimer(self.workers, singleShot=True, interval=0)
-        growth.timeout.connect(document.tell_growth)
-        document.growth_later = growth.start
-        self._growth[document] = growth
+        taking = TakingIn(self.workers, document, self.every_s)
+        self._taking[document] = taking
         self.session.add(document)
         self.session.clock.set_follow(True)
 
         def work(job: Job[None]) -> None:
-            following = Following(document, job)
+            following = Following(document, job, taking.take, self.every_s)
             following.look()
             try:
                 source.index(following.progress, following.cancelled)
@@ -139,21 +140,11 @@ class Attaching:
         document.told_changed.connect(lambda: self._mark_more(document))
         return document
 
-    def _no_longer_later(self, document: Document) -> bool:
-        """Have growth told as it comes; whether some was still to be told."""
-        document.growth_later = None
-        growth = self._growth.pop(document, None)
-        if growth is None:
-            return False
-        untold = growth.isActive()
-        growth.stop()
-        growth.deleteLater()
-        return untold
-
     def _ended(self, document: Document, phase: Phase, error: str = "") -> None:
         self._jobs.pop(document, None)
-        if self._no_longer_later(document):
-            document.tell_growth()
+        taking = self._taking.pop(document, None)
+        if taking is not None:
+            taking.end()
         self._marked.pop(document, None)
         document.ask = None
         self._over(document, phase, error)
@@ -200,7 +191,9 @@ class Attaching:
         job = self._jobs.pop(document, None)
         if job is not None:
             job.drop()
-        self._no_longer_later(document)
+        taking = self._taking.pop(document, None)
+        if taking is not None:
+            taking.drop()
         self._marked.pop(document, None)
         source = document.source
         if live_run(source) is None:

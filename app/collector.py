@@ -12,7 +12,7 @@ import gc
 
 from PySide6.QtCore import QObject, QTimer
 
-LOOK_EVERY_MS = 250
+LOOK_EVERY_MS = 100
 
 
 class Collector(QObject):

@@ -84,10 +84,22 @@ class Following:
         Whose source is followed; it is only touched by what is posted.
     job
         What posts.
+    take
+        Takes news in, in the GUI thread, and calls what it is given once it has.
+    every_s
+        Gives how long it is at least from reading news to reading more.
     """
 
-    def __init__(self, document: Document, job: Job[None]) -> None:
+    def __init__(
+        self,
+        document: Document,
+        job: Job[None],
+        take: Callable[[News, Callable[[], None]], None],
+        every_s: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self.document, self.job = document, job
+        self._take, self._every_s = take, every_s
+        self._read_s = float("-inf")  # when news were read last
         self._feed = Feed(document.source.recording)
         self._audit = FollowedAudit(document.source.recording)
         self._owed = 0
@@ -103,6 +115,10 @@ class Following:
     def progress(self, _done: int, _total: int) -> None:
         """Post what has come."""
         self._behind = True
+        now = time.monotonic()
+        if now - self._read_s < self._every_s():
+            return  # `cancelled`, which is asked often, comes back to it
+        self._read_s = now
         while self._owed < WAITING:
             news = self._feed.news()
             self._post(news)
@@ -170,14 +186,12 @@ class Following:
     def _post(self, news: News) -> None:
         with self._lock:
             self._owed += 1
-        document = self.document
 
-        def take() -> None:
+        def taken() -> None:
             with self._lock:
                 self._owed -= 1
-            document.take(news)
 
-        self.job.post(take)
+        self.job.post(lambda: self._take(news, taken))
 
 
 def _number(said: Any) -> float | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LATE_S = 0.15  # work in parts that is not done by then is done in larger ones
-LARGER = 4.0  # times as large at most
+LARGER = 2.0  # times as large at most
 PAUSE_MS = 3  # after each, for what it has painted and what waits
 
 
@@ -32,12 +32,17 @@ def go_on(parts: Iterator[None], begun_s: float, slice_s: float) -> bool:
         what is shown would lag behind more and more.
     slice_s
         How long to go on, in this thread's own time: what others take is none of it.
+        A part that would probably take longer than what is left of it waits for the
+        next turn.
     """
     late_s = time.perf_counter() - begun_s
     slice_s *= min(max(1.0, late_s / LATE_S), LARGER)
-    until_s = time.thread_time() + slice_s
+    began = before = time.thread_time()
+    longest_s = 0.0
     for _ in parts:
-        if time.thread_time() >= until_s:
+        now = time.thread_time()
+        longest_s, before = max(longest_s, now - before), now
+        if now - began + longest_s > slice_s:
             return False
     return True
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMainWindow
 
@@ -28,6 +28,7 @@ from isoscope.app.window.frame import Frame
 from isoscope.app.window.layouts import home_of
 from isoscope.app.window.menus import build_menus, fill_layouts, fill_when_opened
 from isoscope.app.window.missing import MissingPanel
+from isoscope.app.window.pacing import Pacing
 from isoscope.app.window.sentence_bar import pressed, sentence_now
 from isoscope.app.window.tabbing import passing_behind
 from isoscope.app.window.view_link import show_link
@@ -88,6 +89,8 @@ class Window(QMainWindow):
         self.setWindowIcon(QIcon(str(resources.icon("isoscope.svg"))))
         self.setMinimumSize(*SMALLEST)
         self.setAcceptDrops(True)
+        self.pacing = Pacing(self, self.session)
+        workspace.attaching.every_s = lambda: self.pacing.every_s
         self.theming = Theming(self.session, theme or self.settings.values.theme)
         places = PANELS if panels is None else panels
         self.panels = {key: self._make_panel(key, places[key]) for key in places}
@@ -359,9 +362,16 @@ class Window(QMainWindow):
 
     # -- coming and going --------------------------------------------------------------
 
+    def event(self, event: QEvent) -> bool:
+        """Put painting off that a run asks for too often."""
+        if event.type() is QEvent.Type.UpdateRequest and self.pacing.puts_off():
+            return True
+        return super().event(event)
+
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802
         """Arrange the docks once their room is known."""
         super().showEvent(event)
+        self.pacing.watch()
         if not self.arrangement.done:
             self.frame.column.activate()
             self.arrangement.arrange()

@@ -137,15 +137,33 @@ def test_work_in_parts_does_more_at_a_time_the_longer_it_has_taken() -> None:
     def work() -> Iterator[None]:
         while True:
             begun = time.thread_time()
-            while time.thread_time() - begun < slice_s / 4:
+            while time.thread_time() - begun < slice_s / 16:
                 pass
             done.append(1)
             yield
 
     counts = []
-    for late_s in (0.0, 3 * turns.LATE_S, 1e6):
+    for late_s in (0.0, 1.5 * turns.LATE_S, 1e6):
         done: list[int] = []
         assert not go_on(work(), time.perf_counter() - late_s, slice_s)
         counts.append(len(done))
-    assert counts[0] <= 4 < counts[1] <= 12 < counts[2] <= 16
+    assert counts[0] <= 16 < counts[1] <= 24 < counts[2] <= 32
     assert go_on(iter([None]), time.perf_counter(), slice_s)
+
+
+def test_a_part_that_would_probably_be_too_long_waits_for_the_next_turn() -> None:
+    slice_s = 0.004
+    done: list[int] = []
+
+    def work() -> Iterator[None]:
+        while True:
+            begun = time.thread_time()
+            while time.thread_time() - begun < 0.6 * slice_s:
+                pass
+            done.append(1)
+            yield
+
+    parts = work()
+    for turn in (1, 2, 3):
+        assert not go_on(parts, time.perf_counter() + 1e6, slice_s)
+        assert len(done) == turn

@@ -124,7 +124,7 @@ class CostsPanel(Panel):
         if not self.isVisible() or self.visibleRegion().isEmpty():
             return True
         waiting = self._due.isActive() or self._to_show.isActive()
-        return not (waiting or self._asker.busy)
+        return not (waiting or self._asker.busy) and self.table.painted
 
     # -- the session -------------------------------------------------------------------
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, Qt, Signal
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,
     QKeySequence,
     QPainter,
+    QPaintEvent,
+    QRegion,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.theme import Tokens
 
 SHARE = HEADER.index("share")
+ROWS_AT_ONCE = 10  # that are painted anew in one frame, where only numbers changed
 KEY, BAR = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
 # Columns that go first where it is narrow: name, and the width that they need.
 ROOM_PX = {"first step": 600, "p95": 480, "count": 400}
@@ -73,6 +83,7 @@ class CostsTable(QTreeWidget):
         self._shape: list[tuple[str, bool, bool, int, int]] = []
         self._lines: list[tuple[QTreeWidgetItem, Row]] = []  # all, as they stand
         self._longest: list[int] = []  # letters of each column's longest text
+        self._unpainted: dict[int, None] = {}  # lines that changed, the oldest first
         self.setHeaderLabels(list(HEADER))
         for column, about in enumerate(ABOUT_HEADER):
             self.headerItem().setToolTip(column, about)
@@ -132,24 +143,52 @@ class CostsTable(QTreeWidget):
                 self.setCurrentItem(item)
         self.blockSignals(False)
         self._lines = list(zip(self.items(), flat, strict=True))
+        self._unpainted.clear()
         self._longest = []
         self._fit(flat)
         self.verticalScrollBar().setValue(scrolled)
 
     def _update(self, flat: list[Row]) -> None:
-        """Write the numbers that are others by now, and paint once."""
-        model, changed = self.model(), False
+        """Write the numbers that are others by now; some lines are painted a frame."""
+        model, waited = self.model(), bool(self._unpainted)
         blocked = model.blockSignals(True)  # a cell's own signal lays much out again
         for at, row in enumerate(flat):
             item, old = self._lines[at]
             if row != old:
                 self._write(item, row, old)
                 self._lines[at] = item, row
-                changed = True
+                self._unpainted.setdefault(at)
         model.blockSignals(blocked)
-        if changed:
+        if self._unpainted:
             self._fit(flat)
-            self.viewport().update()
+        if not waited:
+            self._paint_more()
+
+    def _paint_more(self) -> None:
+        """Have the next lines that changed and are in sight painted."""
+        sight = self.viewport().rect()
+        region = QRegion()
+        count = 0
+        while self._unpainted and count < ROWS_AT_ONCE:
+            at = next(iter(self._unpainted))
+            del self._unpainted[at]
+            box = self.visualItemRect(self._lines[at][0])
+            if box.isValid() and box.intersects(sight):
+                region += QRect(0, box.top(), sight.width(), box.height())
+                count += 1
+        if count:
+            self.viewport().update(region)
+
+    @property
+    def painted(self) -> bool:
+        """Whether no line in sight shows older numbers."""
+        return not self._unpainted
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Paint; what was left for the next frame is asked for."""
+        super().paintEvent(event)
+        if self._unpainted:
+            QTimer.singleShot(0, self, self._paint_more)
 
     def _fit(self, flat: list[Row]) -> None:
         """Widen the columns for texts that are longer than any before."""

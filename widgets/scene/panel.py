@@ -23,6 +23,7 @@ from isoscope.widgets.scene.toolbar import SceneToolbar
 from isoscope.widgets.scene.tools import show_tools
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.soon import Soon
+from isoscope.widgets.turns import InTurn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +53,7 @@ class ScenePanel(ScenePointing):
         self._box.setContentsMargins(0, 0, 0, 0)
         self._beside: tuple[tuple[float, float, float], ...] = ()
         self._soon = Soon(self, self._refresh)
+        self._turn = InTurn(self, self._refresh)  # what a run that is followed asks for
         # The cells that there was no time for yet: after what waits to be painted.
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -78,7 +80,7 @@ class ScenePanel(ScenePointing):
         """Whether the present state is what was drawn; true where nothing is seen."""
         if self._view is None or self.visibleRegion().isEmpty():
             return True
-        if self._soon.isActive() or self._rest.isActive():
+        if any(one.isActive() for one in (self._soon, self._turn, self._rest)):
             return False
         return self._view.settled()
 
@@ -90,6 +92,7 @@ class ScenePanel(ScenePointing):
         """Disconnect from everything and let go of the graphics card."""
         self._leave()
         self._soon.stop()
+        self._turn.stop()
         self._rest.stop()
         super().release()
         if self._view is not None:
@@ -203,13 +206,19 @@ class ScenePanel(ScenePointing):
 
     def _schedule(self, *_: object) -> None:
         # Once an event loop's turn, however much changed in it.
-        if self._view is not None and self.isVisible():
+        if self._view is None or not self.isVisible():
+            return
+        document, follows = self._document, self.session.clock.state.follow
+        if not follows or document is None or document.phase is not Phase.LIVE:
             self._soon.start()
+        elif not self._turn.isActive():
+            self._turn.start(0)
 
     def _refresh(self) -> None:
         view, document = self._view, self._document
         if view is None:
             return
+        self._turn.stop()
         recording = document.recording if document is not None else None
         growing = (Phase.INDEXING, Phase.LIVE)
         ready = document is not None and document.phase not in growing

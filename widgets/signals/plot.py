@@ -59,6 +59,8 @@ class Plot:
             dots = pg.ScatterPlotItem(size=DOT_PX, antialias=True, pxMode=True)
             self.view.addItem(curve, ignoreBounds=True)
             self.view.addItem(dots, ignoreBounds=True)
+            wait.hide()
+            dots.hide()
             self._curves.append(curve)
             self._dots.append(dots)
 
@@ -116,15 +118,18 @@ class Plot:
                 solid[:-1] &= np.diff(line.rows) == 1
                 across = line.joined & ~solid
                 wait.setData(line.rows, line.values, connect=across.astype(np.int32))
-            elif wait.xData is not None and len(wait.xData):
+                wait.setVisible(bool(across.any()))
+            elif wait.isVisible():
+                wait.setVisible(False)
                 wait.setData([], [])
             curve.setData(line.rows, line.values, connect=solid.astype(np.int32))
             if line.bin_rows == 1 and each_px >= DOTS_FROM_PX:
-                dots.setData(line.rows, line.values)
+                dotted = np.ones(len(line.rows), np.bool_)
             else:
-                alone = line.alone
-                if len(dots.data) or alone.any():
-                    dots.setData(line.rows[alone], line.values[alone])
+                dotted = line.alone
+            if len(dots.data) or dotted.any():
+                dots.setData(line.rows[dotted], line.values[dotted])
+            dots.setVisible(bool(dotted.any()))  # what is empty takes time, too
         self._choose_smoothing()
         self._fit_values(low, high)
         self.view.setRange(xRange=(low, high), yRange=(self.low, self.high), padding=0)

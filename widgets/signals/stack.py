@@ -218,6 +218,9 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
                 painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 band = self._band(index)
                 self.render(painter, QRectF(band), band)
+            yield
+            with QPainter(made) as painter:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
                 painter.setFont(self._font)
                 self._draw_notes(painter, index, t)
                 self._draw_unit(painter, plot, body, t)

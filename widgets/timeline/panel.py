@@ -46,6 +46,7 @@ NOTHING_OPEN = (
 )
 NO_STEPS = "This recording holds no native step, so there is nothing to move through."
 GROW_EVERY_MS = 120
+GROWING = (Phase.INDEXING, Phase.LIVE)
 
 
 class TimelinePanel(Panel):
@@ -183,7 +184,7 @@ class TimelinePanel(Panel):
             self.card.show_facts(None)
             self._tell()
             return
-        self._on_axis()
+        self._take_axis()
         begin = time.thread_time()  # waiting for others is none of its cost
         timeline = self.content.timeline(document)
         self.canvas.set_timeline(timeline, _why_empty(document))
@@ -235,7 +236,7 @@ class TimelinePanel(Panel):
             change(other.chunk_changed, self.chunks.show)
             change(other.hidden_envs_changed, self._show_environments)
         self.canvas.set_pointing(Pointing())
-        self._on_axis()
+        self._take_axis()
         self.rebuild()
         self.canvas.set_state(self.session.clock.state)
         self.canvas.fit()
@@ -263,9 +264,17 @@ class TimelinePanel(Panel):
         self.canvas.set_progress(said)
 
     def _on_axis(self) -> None:
+        document, kind = self._document, self.session.clock.axis.kind
+        grows = document is not None and document.phase in GROWING
+        if (grows or self._grow.isActive()) and kind is self.canvas.axis_kind:
+            # It only grew: the lanes and the ruler follow together, a little later.
+            if not self._grow.isActive():
+                self._grow.start()
+            return
+        self._take_axis()
+
+    def _take_axis(self) -> None:
         axis = self.session.clock.axis
-        if self._grow.isActive() and axis.kind is self.canvas.axis_kind:
-            return  # it only grew; the lanes and the ruler follow together
         self.canvas.set_axis(axis if len(axis) else NO_AXIS)
         self._tell()
 
