@@ -139,7 +139,9 @@ def _forms(
     left &= ~hit
     for factor, how in FACTORS.items():
         with np.errstate(over="ignore", invalid="ignore"):
-            near = np.isclose(seen, should.astype(np.float64) * factor, rtol=1e-5)
+            scaled = should.astype(np.float64) * factor
+            # No absolute tolerance: what is next to nothing is near all that is, too.
+            near = np.isclose(seen, scaled, rtol=1e-5, atol=0)
         near &= seen != should
         hit = left & (near | (seen == should)).all(axis=1) & near.any(axis=1)
         if hit.any():

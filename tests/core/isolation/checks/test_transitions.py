@@ -10,7 +10,7 @@ import pytest
 from isoscope.core.isolation.tainting import tainted
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.stored import StoredRecorder
-from tests.core.isolation.building import Run
+from tests.core.isolation.building import H_S, Run
 from tests.core.isolation.told import episodes, last, store
 
 if TYPE_CHECKING:
@@ -187,6 +187,23 @@ def test_one_that_is_not_what_the_scene_held(tmp_path: Path, how: str) -> None:
     assert [(f.env, f.control_step, f.evidence["kind"]) for f in found] == [
         (1, 13, how)
     ]
+
+
+def test_two_numbers_next_to_nothing_are_no_units_of_each_other(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).resets().steps(8)
+    run.k[1] += 1
+    run.restore(1)
+    first = run.native(1, 0)
+    place, speed, hidden = run.world[0]
+    there = (1e-10 - place) / H_S  # with this speed it gets next to the origin
+    last_one = run.native(1, 1, (there - speed) / H_S + 9.8 - hidden)
+    run.capture(1)
+    seen = run.observe(1)
+    seen[0] += np.float32(3e-10)
+    run.transition(1, first, last_one, observation=seen)
+    run.step(0)
+    run.steps(8)
+    assert not [f for f in run.findings() if f.id == "observation-schema"]
 
 
 def test_a_scene_without_a_control_step_is_passed_over(tmp_path: Path) -> None:
