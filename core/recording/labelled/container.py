@@ -33,6 +33,7 @@ from isoscope.core.recording.labelled.forms import (
     pack_journal,
     superblock,
 )
+from isoscope.core.recording.labelled.metadata import bound_metadata
 from isoscope.core.recording.labelled.tables import POOL_NAMES, POOLS
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class Container:
                 userblock_size=USER_BLOCK,
                 locking=False,
             )
+            bound_metadata(self._file)
             self._create(attributes)
         except BaseException:
             with suppress(Exception):
