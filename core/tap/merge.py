@@ -17,7 +17,7 @@ import numpy as np
 
 from isoscope.core.recording.labelled.forms import read_definitions
 from isoscope.core.recording.labelled.tables import FIXED, Column, Schema
-from isoscope.core.tap.raw_natives import COLUMNS, RawNatives
+from isoscope.core.tap.raw_natives import COLUMNS, Layout, RawNatives
 from isoscope.core.tap.raw_natives import KIND as RAW
 from isoscope.core.tap.rowmap import RowMap
 
@@ -224,7 +224,8 @@ class Merger:
                 raise PacketError("raw steps with a frame of something else")
             if schema.columns != COLUMNS:
                 raise PacketError("raw steps of another form")
-            raw = RawNatives(frames, int(told[RAW]["scene"]))
+            layout = Layout(*told[RAW]["layout"])
+            raw = RawNatives(frames, int(told[RAW]["scene"]), layout)
             self._tables[number] = _Table(schema, -1, raw=raw)
             return
         about: dict[str, Any] = {}

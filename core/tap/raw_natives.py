@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -28,46 +29,23 @@ if TYPE_CHECKING:
 
 KIND = "raw"
 COLUMNS = (Column("content", "<i4", (), None, "bytes"),)
-_ABSENT = bytes(DIGEST_BYTES)
+# A step begins with these; what was read of the scene's state follows. `left` is where
+# the state begins in which the scene was before, -1 for that of the step before it;
+# `begin` and `end` enclose the state after it, all within `Taken.states`.
+HEAD = np.dtype(
+    [
+        *((name, "<i4") for name in ("left", "begin", "end")),
+        *((name, "<i4") for name in ("solver_status", "solver_iterations")),
+        ("restored_from", "<i8"),
+        *((name, "<f8") for name in ("solver_residual", "h_s", "scene_time_s")),
+        ("wall_ns", "<i8"),
+    ]
+)
+pack_head = struct.Struct("<5iq3dq").pack  # takes these, in order
+HEAD_BYTES = HEAD.itemsize
+_TOLD = tuple(c.name for c in NATIVE.columns if c.name in (HEAD.names or ()))
 _ZERO = int(StepKind.ZERO)
-
-
-class Step(NamedTuple):
-    """A native step.
-
-    Attributes
-    ----------
-    end
-        Where in `Taken.states` the state after it ends; it begins where the one before
-        ends.
-    told
-        Columns of ``native`` from the solver's status to its residual.
-    values
-        Of the frames, end to end.
-    """
-
-    end: int
-    h_s: float
-    scene_time_s: float
-    wall_ns: int
-    told: tuple[int, int, float]
-    restored_from: int
-    values: list[Any]
-
-
-class Between(NamedTuple):
-    """The state became another one between native steps.
-
-    Attributes
-    ----------
-    end
-        As in `Step`: of the state that it became.
-    """
-
-    end: int
-
-
-BETWEEN = len(Between._fields)
+_ABSENT = bytes(DIGEST_BYTES)
 
 
 class Taken(NamedTuple):
@@ -75,33 +53,70 @@ class Taken(NamedTuple):
 
     Attributes
     ----------
-    place
-        Columns of ``native`` up to the control step.
+    env, episode, control_step
+        Whose they are.
     substep
         Of the first.
     kind
         Of all that have a length.
-    where
-        Process and thread.
+    process, thread
+        Where.
     gravity, digest
         Of the configuration.
     states
         Those that were taken, end to end.
+    left
+        Where the state begins in which the scene is after all of them, where that is
+        none that a step led to; else -1.
     steps
-        Each a `Step` or a `Between`.
+        Each a `HEAD` and the values that go with it, end to end.
     """
 
-    place: tuple[int, int, int]
+    env: int
+    episode: int
+    control_step: int
     substep: int
     kind: int
-    where: tuple[int, int]
-    gravity: tuple[float, ...]
+    process: int
+    thread: int
+    gravity: Sequence[float]
     digest: bytes
     states: bytes
-    steps: list[tuple[Any, ...]]
+    left: int
+    steps: bytes
 
 
-def add_raw_table(intake: Intake, frames: Sequence[Frame], scene: int) -> Buffer:
+_PLACED = ("env", "episode", "control_step", "kind", "process", "thread", "gravity")
+
+
+class Layout(NamedTuple):
+    """How the values of a step lie in its bytes.
+
+    Attributes
+    ----------
+    dtype
+        Of all.
+    width
+        How many there are.
+    order
+        For the columns of the frames, end to end: which of them each is. A value may
+        be told in several columns.
+    """
+
+    dtype: str
+    width: int
+    order: Sequence[int]
+
+    def columns(self, values: bytes) -> Array:
+        """Of steps that lie end to end, the columns of their frames [n, columns]."""
+        told = np.frombuffer(values, self.dtype).reshape(-1, self.width)
+        columns: Array = told[:, np.array(self.order, np.int64)]
+        return columns
+
+
+def add_raw_table(
+    intake: Intake, frames: Sequence[Frame], scene: int, layout: Layout
+) -> Buffer:
     """Add a table of raw native steps to an intake that is going to be merged.
 
     A row of it is a blob: see `encoded`.
@@ -109,23 +124,30 @@ def add_raw_table(intake: Intake, frames: Sequence[Frame], scene: int) -> Buffer
     Parameters
     ----------
     frames
-        What goes with each step, end to end in its values.
+        What goes with each step.
     scene
         Its number.
+    layout
+        Of a step's values.
     """
-    about = {"frames": [frame.table for frame in frames], "scene": scene}
+    about = {
+        "frames": [frame.table for frame in frames],
+        "scene": scene,
+        "layout": [layout.dtype, layout.width, list(layout.order)],
+    }
     with intake.lock:
         schema = Schema(f"{KIND}{len(intake.buffers)}", COLUMNS)
         return intake.buffers[intake.add_table(schema, {KIND: about})]
 
 
-def encoded(items: Sequence[bytes | tuple[int, Taken]]) -> bytes:
+def encoded(items: Sequence[bytes | tuple[int, tuple[Any, ...]]]) -> bytes:
     """The content of a row.
 
     Parameters
     ----------
     items
-        In order: the state in which the scene is; steps with the number of the first.
+        In order: the state in which the scene is; steps, the fields of a `Taken`, with
+        the number of the first.
     """
     return msgspec.msgpack.encode(items)
 
@@ -157,6 +179,8 @@ class RawNatives:
         The tables of its frames with their schemas, in order.
     scene
         The scene's number.
+    layout
+        Of a step's values.
 
     Raises
     ------
@@ -164,7 +188,9 @@ class RawNatives:
         If they are of another form; also where contents are, in `expand`.
     """
 
-    def __init__(self, frames: Mapping[int, Schema], scene: int) -> None:
+    def __init__(
+        self, frames: Mapping[int, Schema], scene: int, layout: Layout
+    ) -> None:
         self._scene = scene
         self._frames = []
         for table, schema in frames.items():
@@ -172,50 +198,84 @@ class RawNatives:
                 raise ValueError("raw steps with a frame of another form")
             width = np.empty(0, schema.dtype)["values"].shape[1]
             self._frames.append((table, schema.dtype, width))
-        self._width = sum(width for *_, width in self._frames)
+        self._order = np.array(layout.order, np.int64)
+        values = np.dtype(layout.dtype)
+        if (
+            values.kind != "f"
+            or layout.width < 0
+            or len(self._order) != sum(width for *_, width in self._frames)
+            or not ((self._order >= 0) & (self._order < layout.width)).all()
+        ):
+            raise ValueError("raw steps whose values are not their frames'")
+        self._step = np.dtype([("head", HEAD), ("values", values, (layout.width,))])
         self._state = b"", _ABSENT  # and its digest
         self._left: dict[int, tuple[bytes, bytes]] = {}  # by environment
 
     def expand(self, contents: Sequence[Any]) -> Expanded:
         """Take contents apart."""
-        rows = _Rows()
+        told: list[bytes | tuple[int, Taken]] = []
         for content in contents:
             try:
                 for item in msgspec.msgpack.decode(content):
-                    if isinstance(item, bytes):
-                        self._state = item, state_digest(item)
-                    else:
+                    if not isinstance(item, bytes):
                         row, taken = item
-                        self._take(int(row), Taken(*taken), rows)
-            except (msgspec.MsgspecError, struct.error) as error:
+                        item = int(row), Taken(*taken)
+                    told.append(item)
+            except msgspec.MsgspecError as error:
                 raise ValueError(f"raw steps that can't be read: {error}") from None
-        packed = b"".join(rows.natives)
-        natives = np.frombuffer(packed, NATIVE.dtype).copy()
-        numbers = np.array(rows.numbers, np.int64)
-        return Expanded(numbers, natives, self._framed(rows, numbers))
+        items = [item for item in told if not isinstance(item, bytes)]
+        counts = [self._count(taken) for _, taken in items]
+        steps = np.frombuffer(b"".join(t.steps for _, t in items), self._step)
+        before, after = self._digests(told, counts, steps["head"])
+        natives = np.zeros(len(steps), NATIVE.dtype)
+        for name in _TOLD:
+            natives[name] = steps["head"][name]
+        for name in _PLACED:
+            each = _column([getattr(taken, name) for _, taken in items], name)
+            natives[name] = np.repeat(each, counts, axis=0)
+        natives["kind"][natives["h_s"] == 0] = _ZERO
+        natives["scene"] = self._scene
+        ahead = np.arange(len(steps)) - np.repeat(np.cumsum([0, *counts])[:-1], counts)
+        substeps = _column([taken.substep for _, taken in items], "substep")
+        natives["substep"] = np.repeat(substeps, counts) + ahead
+        numbers = np.repeat(np.array([row for row, _ in items], np.int64), counts)
+        natives["digest_before"], natives["digest_after"] = _rows(before), _rows(after)
+        configured = _rows([taken.digest for _, taken in items])
+        natives["configuration_digest"] = np.repeat(configured, counts, axis=0)
+        numbers += ahead
+        return Expanded(numbers, natives, self._framed(steps["values"], numbers))
 
-    def _take(self, row: int, taken: Taken, rows: _Rows) -> None:
-        place, substep, kind, where, gravity, digest, states, steps = taken
-        env, begin, pack = place[0], 0, NATIVE.packer.pack
-        for step in steps:
-            state = states[begin : step[0]]
-            begin = step[0]
-            if len(step) == BETWEEN:
-                self._between(state, env)
+    def _count(self, taken: Taken) -> int:
+        count, rest = divmod(len(taken.steps), self._step.itemsize)
+        if rest:
+            raise ValueError("raw steps whose values are not their frames'")
+        return count
+
+    def _digests(
+        self, told: Sequence[bytes | tuple[int, Taken]], counts: list[int], head: Array
+    ) -> tuple[list[bytes], list[bytes]]:
+        """Of the states before and after each step."""
+        before: list[bytes] = []
+        after: list[bytes] = []
+        each = iter(counts)
+        parts = zip(*(head[n].tolist() for n in ("left", "begin", "end")), strict=True)
+        for item in told:
+            if isinstance(item, bytes):
+                self._state = item, state_digest(item)
                 continue
-            _, h_s, time_s, wall_ns, told, restored_from, values = step
-            before = self._state[1]
-            self._state = self._left[env] = state, state_digest(state)
-            whole = kind if h_s else _ZERO
-            native = pack(
-                *(*place, substep, whole, self._scene, h_s, time_s, wall_ns, *where),
-                *(*gravity, *told, before, self._state[1], digest, restored_from, 0.0),
-            )
-            rows.natives.append(native)
-            rows.numbers.append(row)
-            rows.values.append(values)
-            row += 1
-            substep += 1
+            taken = item[1]
+            states, env, within = taken.states, taken.env, 0
+            for left, begin, end in islice(parts, next(each)):
+                if left >= 0:
+                    self._between(_part(states, within, left, begin), env)
+                before.append(self._state[1])
+                state = _part(states, within, begin, end)
+                self._state = self._left[env] = state, state_digest(state)
+                after.append(self._state[1])
+                within = end
+            if taken.left >= 0:
+                self._between(_part(states, within, taken.left, len(states)), env)
+        return before, after
 
     def _between(self, state: bytes, env: int) -> None:
         """Take in the state that the scene is in now; hashed where it's another one."""
@@ -225,32 +285,44 @@ class RawNatives:
         elif state != self._state[0]:
             self._state = state, state_digest(state)
 
-    def _framed(self, rows: _Rows, numbers: Array) -> list[tuple[int, Array]]:
+    def _framed(self, values: Array, numbers: Array) -> list[tuple[int, Array]]:
         """The frames' rows."""
-        if not self._frames or not len(numbers):
+        if not len(numbers):
             return []
-        values = np.array(rows.values, np.float64).reshape(len(numbers), -1)
-        if values.shape[1] != self._width:
-            raise ValueError("raw steps whose values are not their frames'")
+        in_order = values[:, self._order]
         at, found = 0, []
         for table, dtype, width in self._frames:
             packed = np.empty(len(numbers), dtype)
             packed["row"], packed["valid"] = numbers, 1
-            packed["values"] = values[:, at : at + width]
+            packed["values"] = in_order[:, at : at + width]
             at += width
             found.append((table, packed))
         return found
 
 
-class _Rows:
-    """What was taken apart of one packet, by step."""
-
-    def __init__(self) -> None:
-        self.natives: list[bytes] = []
-        self.numbers: list[int] = []
-        self.values: list[list[Any]] = []
-
-
 def state_digest(state: bytes) -> bytes:
     """BLAKE2b of a captured state, `DIGEST_BYTES` long."""
     return blake2b(state, digest_size=DIGEST_BYTES).digest()
+
+
+def _part(states: bytes, within: int, begin: int, end: int) -> bytes:
+    """One of states that lie end to end."""
+    if not within <= begin <= end <= len(states):
+        raise ValueError("raw steps whose states are not there")
+    return states[begin:end]
+
+
+def _column(values: list[Any], name: str) -> Array:
+    """Values of a column of ``native``, as numbers that fit."""
+    dtype = NATIVE.dtype[name]
+    told = np.array(values, np.float64 if dtype.base.kind == "f" else np.int64)
+    column = told.reshape(-1, *dtype.shape).astype(dtype.base)
+    if dtype.base.kind == "i" and not np.array_equal(column, told):
+        raise ValueError(f"raw steps with a {name} that is out of range")
+    return column
+
+
+def _rows(digests: list[bytes]) -> Array:
+    """uint8 [n, DIGEST_BYTES]."""
+    padded = (digest[:DIGEST_BYTES].ljust(DIGEST_BYTES, b"\0") for digest in digests)
+    return np.frombuffer(b"".join(padded), np.uint8).reshape(-1, DIGEST_BYTES)

@@ -90,7 +90,7 @@ class NativeScene:
         self._names = _Names(numbers)
         told = cast("IntakeRecorder", self._names)
         self._actors = Actors(told, scene, 0, physics)
-        self._readers = self._actors.refresh()
+        self._actors.refresh()
         pushed = {
             actor for actor, _, f in (k.rpartition("/") for k in driven) if f == "force"
         }
@@ -98,6 +98,7 @@ class NativeScene:
             if known.actor.get_name() in pushed and is_link(known.actor):
                 self._actors.pushed(handle)
         self._readers = self._actors.refresh()
+        self._read, self._layout = self._readers.taker(physics), self._readers.layout()
         self._configuration = Configuration(scene, physics)
         self._driven = driven
         self._by_name = {
@@ -113,7 +114,7 @@ class NativeScene:
         self._handles: dict[int, Any] = {}
         self._forces: dict[str, list[float]] = {}
         self._form, self._tries = FORMS[0], TRIES
-        self.taken: list[Any] = []
+        self.taken: list[bytes] = []
         self.states = bytearray()
 
     # -- what it is --------------------------------------------------------------------
@@ -150,7 +151,7 @@ class NativeScene:
             case m.Apply():
                 self._apply(one.actor, one.field, one.values)
             case m.Read():
-                self.taken.append(self._readers.take())
+                self.taken.append(self._read(b""))
                 self.states.append(self._judged(one.expected))
             case m.Compare():
                 self.states.append(self._compared(one.data))
@@ -178,7 +179,7 @@ class NativeScene:
     def reads(self) -> bytes:
         """What was read since it was last asked."""
         taken, self.taken = self.taken, []
-        return np.array(taken, self._dtype).tobytes()
+        return self._layout.columns(b"".join(taken)).tobytes()
 
     # -- states ------------------------------------------------------------------------
 

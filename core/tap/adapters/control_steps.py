@@ -129,7 +129,7 @@ class ControlSteps:
         key = low.tobytes(), high.tobytes(), clips
         found = self._plain.get(key)
         if found is None:
-            about = self._recorder, self._frames[0], self.scalars, low, high
+            about = self._recorder, self._frames[0], self.sizes, self.scalars, low, high
             found = self._plain[key] = PlainSteps(*about, clips=clips)
         return found
 

@@ -6,6 +6,7 @@ holds it stay as they were. Copies of it, and what is pickled, go without the ta
 
 from __future__ import annotations
 
+import functools
 import types
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Hook:
+class Hook(functools.partial[Any]):
     """Stands in the instance's place of a method.
 
     Parameters
@@ -27,24 +28,33 @@ class Hook:
     around
         Called with the instance, the original (which takes the method's arguments), and
         then the method's arguments. Returns what the caller gets.
+    bare
+        Then `around` is called with a weak reference to the instance, and with the
+        original as its class has it (which takes the instance, too): for methods that
+        are called so often that these calls count.
     """
 
-    __slots__ = ("_around", "_bound", "_function", "_name", "_owner")
+    _name: str
+    _bound: Any
+    _function: Any
+    _owner: weakref.ref[Any]
 
-    def __init__(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
-        self._owner = weakref.ref(owner)
-        self._name = name
-        self._around = around
+    def __new__(
+        cls, owner: Any, name: str, around: Callable[..., Any], *, bare: bool = False
+    ) -> Hook:
+        """Make it; see the class."""
+        reference = weakref.ref(owner)
         # Somebody else's, put there before: that is to be called then.
-        self._bound = vars(owner).get(name)
-        self._function = getattr(type(owner), name)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the tap, which calls the method."""
-        owner, bound = self._owner(), self._bound
-        if bound is None:  # as `original`, without another call
-            bound = types.MethodType(self._function, owner)
-        return self._around(owner, bound, *args, **kwargs)
+        bound = vars(owner).get(name)
+        function = getattr(type(owner), name)
+        if bare:
+            original = function if bound is None else _without_owner(bound)
+            self = super().__new__(cls, around, reference, original)
+        else:
+            self = super().__new__(cls, _called, around, reference, bound, function)
+        self._name, self._bound, self._function = name, bound, function
+        self._owner = reference
+        return self
 
     def original(self) -> Callable[..., Any]:
         """The method without the tap."""
@@ -60,9 +70,33 @@ class Hook:
         return (_method, (self._function, self._owner()))
 
 
-def hook(owner: Any, name: str, around: Callable[..., Any]) -> Hook:
+def _called(
+    around: Callable[..., Any],
+    reference: weakref.ref[Any],
+    bound: Any,
+    function: Any,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    """Call the tap, which calls the method."""
+    owner = reference()
+    if bound is None:  # as `Hook.original`, without another call
+        bound = types.MethodType(function, owner)
+    return around(owner, bound, *args, **kwargs)
+
+
+def _without_owner(bound: Any) -> Callable[..., Any]:
+    def call(_: Any, *args: Any, **kwargs: Any) -> Any:
+        return bound(*args, **kwargs)
+
+    return call
+
+
+def hook(
+    owner: Any, name: str, around: Callable[..., Any], *, bare: bool = False
+) -> Hook:
     """Put a tap around a method of an instance; returns what `unhook` takes."""
-    made = Hook(owner, name, around)
+    made = Hook(owner, name, around, bare=bare)
     setattr(owner, name, made)
     return made
 

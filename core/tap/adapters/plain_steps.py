@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from isoscope.core.recording.labelled.forms import to_json
-from isoscope.core.recording.labelled.intake_recorder import transition_rows
-from isoscope.core.recording.labelled.records import DIGEST_BYTES
-from isoscope.core.tap.adapters.scalars import FIXED
+from isoscope.core.recording.labelled.tables import TRANSITIONS
+from isoscope.core.tap.adapters.scalars import FIXED, LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,49 +21,81 @@ if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
     from isoscope.core.tap.adapters.scalars import Name, Scalars
 
+    Naming = Callable[[dict[Any, Any], dict[Any, Any]], dict[Name, float]]
+
 REASONS = ("terminated_reason", "truncated_reason")
 MOST_FORMS = 64
-_NUMBERS = FIXED - {str, bytes, type(None), int}
+_NUMBERS = FIXED - {str, bytes, type(None)}
+_AND = object()  # between keys
 ROW_BYTES = 1000  # of a control step that waits to be packed, besides its vectors
+pack_transition = TRANSITIONS.packer.pack
+
+
+class Form(NamedTuple):
+    """What is told beside a control step, in the order of its values.
+
+    Attributes
+    ----------
+    terms, info
+        Keys of the reward terms and of the info, whose values lie end to end.
+    name
+        Makes named numbers of them.
+    names, places
+        Which value each name is, as long as all `fits`; None where `name` has to say.
+    sized
+        Places of whole numbers, which are only told up to a size.
+    reasons
+        Whether the info may hold reasons.
+    """
+
+    terms: tuple[Any, ...]
+    info: tuple[Any, ...]
+    name: Naming
+    names: tuple[Name, ...] | None
+    places: tuple[int, ...]
+    sized: tuple[int, ...]
+    reasons: bool
+
+    def named(self, values: Sequence[Any]) -> dict[Name, float]:
+        """The named numbers of these values."""
+        return self.name(*self.apart(values))
+
+    def fits(self, told: Sequence[Sequence[Any]]) -> bool:
+        """Whether whole numbers are small enough to be told, in all of these."""
+        return all(
+            -LARGEST <= values[k] < LARGEST for values in told for k in self.sized
+        )
+
+    def apart(self, values: Sequence[Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        """The reward terms and the info again."""
+        at = len(self.terms)
+        terms = dict(zip(self.terms, values[:at], strict=True))
+        return terms, dict(zip(self.info, values[at:], strict=True))
 
 
 class PlainStep(NamedTuple):
     """One control step, or many: then a list a field.
 
-    First as `records.Transition`, then its own copies of the vectors.
-
     Attributes
     ----------
-    raw
-        The action as given [A].
-    before, after
-        Observations [O].
-    terms, info, name
-        Reward terms and what the info tells: `name` of them; without it `terms` is what
-        that would give, and `info` the reasons.
+    row
+        A packed row of `tables.TRANSITIONS`, without reasons and options.
+    raw, before, after
+        The action as given [A], both observations [O], as bytes.
+    clipped
+        The action as clipped [A], as bytes; b"" where that isn't known, None where it
+        follows from the limits.
+    form, values
+        What is told beside; without a form the values are named numbers and reasons.
     """
 
-    env: int
-    episode: int
-    control_step: int
-    reward: float
-    terminated: int
-    truncated: int
-    valid: int
-    first_row: int
-    last_row: int
-    wall_ns: int
-    rng_digest: bytes
-    action_rng_digest: bytes
-    raw: Any
-    before: Any
-    after: Any
-    terms: dict[Any, Any]
-    info: dict[Any, Any] | None
-    name: Callable[[Any, Any], dict[Name, float]] | None
-
-
-_PLAIN = PlainStep._fields[:10]
+    row: bytes
+    raw: bytes
+    before: bytes
+    after: bytes
+    clipped: bytes | None
+    form: Form | None
+    values: tuple[Any, ...]
 
 
 class PlainSteps:
@@ -73,6 +107,8 @@ class PlainSteps:
         Where they go.
     frame
         Its fields: raw action, clipped action, observation after, observation before.
+    sizes
+        Of action and observation, A and O.
     scalars
         For what is named.
     low, high
@@ -80,12 +116,20 @@ class PlainSteps:
     clips
         Whether the environment clips it; else it is told only where that changes
         nothing.
+
+    Attributes
+    ----------
+    dtype
+        Of all vectors.
+    acting, seen
+        Shapes of action and observation.
     """
 
     def __init__(
         self,
         recorder: IntakeRecorder,
         frame: Frame,
+        sizes: tuple[int, int],
         scalars: Scalars,
         low: Array,
         high: Array,
@@ -97,75 +141,93 @@ class PlainSteps:
         self._scalars = scalars
         self._low, self._high = low, high
         self._clips = clips
-        self._forms: dict[tuple[Any, ...], dict[Name, int]] = {}
+        self.dtype = np.dtype(frame.dtype.str)  # the one that arrays mostly have
+        self.acting, self.seen = (sizes[0],), (sizes[1],)
+        size = ROW_BYTES + (2 * sizes[0] + 2 * sizes[1]) * self.dtype.itemsize
+        intake = recorder.intake
+        self._later = partial(intake.later, intake.tables["transitions"], self.pack)
+        self._size = size
+        self._forms: dict[tuple[Any, ...], Form | None] = {}
 
-    def add(self, step: tuple[Any, ...], size: int) -> int:
-        """Record one; returns its number, -1 where it was refused.
+    def add(self, step: tuple[Any, ...]) -> int:
+        """Record one, the fields of a `PlainStep`; its number, -1 where refused."""
+        return self._later(step, self._size)
+
+    def kept(self, value: Any, shape: tuple[int, ...]) -> bytes | None:
+        """A copy of a vector, `dtype` [*shape]; None of anything else."""
+        if (
+            type(value) is np.ndarray
+            and value.dtype == self.dtype
+            and value.shape == shape
+        ):
+            return value.tobytes()
+        return None
+
+    def told(
+        self, terms: Any, info: Any, name: Naming
+    ) -> tuple[Form, tuple[Any, ...]] | None:
+        """Form and values of what is told beside a control step.
+
+        None where that can't wait: somebody might still change it.
 
         Parameters
         ----------
-        step
-            The fields of `PlainStep`.
-        size
-            Bytes of its vectors.
+        name
+            Makes named numbers of terms and info.
         """
-        return self._recorder.transition_later(self.pack, step, ROW_BYTES + size)
-
-    def _named(
-        self, terms: dict[Any, Any], info: dict[Any, Any], name: Any
-    ) -> dict[Name, float]:
-        """What `name` gives: mostly the same names of the same places as before."""
+        if type(terms) is not dict or type(info) is not dict:
+            return None
         values = *terms.values(), *info.values()
-        form = name, *terms, len(terms), *info, *map(type, values)
-        known = self._forms.get(form)
-        if known is None:
-            found: dict[Name, float] = name(terms, info)
-            if int in form:  # told or not by its size
-                return found
-            # Numbered in the values' stead: where each name comes from.
-            places = [k if type(v) in _NUMBERS else v for k, v in enumerate(values)]
-            at = len(terms)
-            known = name(
-                dict(zip(terms, places[:at], strict=True)),
-                dict(zip(info, places[at:], strict=True)),
-            )
-            if list(known) != list(found) or len(self._forms) >= MOST_FORMS:
-                return found
-            self._forms[form] = known = {n: int(k) for n, k in known.items()}
-        return {n: float(values[k]) for n, k in known.items()}
+        key = *terms, _AND, *info, name, *map(type, values)
+        try:
+            form = self._forms[key]
+        except KeyError:
+            form = _form(tuple(terms), tuple(info), values, name)
+            if len(self._forms) < MOST_FORMS:
+                self._forms[key] = form
+        return None if form is None else (form, values)
 
     def pack(self, raws: list[tuple[Any, ...]]) -> None:
         """Append these: the `pack` of `IntakeRecorder.transition_later`."""
         count = len(raws)
         columns: Any = PlainStep._make(zip(*raws, strict=True))
-        rows = transition_rows(count)
-        for name in _PLAIN:
-            rows[name] = getattr(columns, name)
-        for name in ("rng_digest", "action_rng_digest"):
-            rows[name] = _digests(getattr(columns, name))
-        told = zip(columns.terms, columns.info, columns.name, strict=True)
-        named = []
-        for k, (terms, info, name) in enumerate(told):
-            if name is None:
-                reasons = info
-                named.append(terms)
-            else:
-                reasons = reasons_of(info)
-                named.append(self._named(terms, info, name))
-            if reasons is not None:
-                rows["reasons"][k] = self._recorder.intake.blob(to_json(reasons))
+        rows = np.frombuffer(b"".join(columns.row), TRANSITIONS.dtype).copy()
+        self._reasons(rows, columns)
         raw, before, after = (
-            np.concatenate(vectors).reshape(count, -1)
+            np.frombuffer(b"".join(vectors), self.dtype).reshape(count, -1)
             for vectors in (columns.raw, columns.before, columns.after)
         )
-        clipped = np.clip(raw, self._low, self._high)
-        values = np.concatenate((raw, clipped, after, before), axis=1)
         valid = np.ones((count, 4), np.bool_)
-        if not self._clips:
-            valid[:, 1] = ((raw >= self._low) & (raw <= self._high)).all(1)
-        scalars = self._scalars.batch(_columns(named), count)
+        clipped = self._clipped(raw, columns.clipped, valid[:, 1])
+        values = np.concatenate((raw, clipped, after, before), axis=1)
+        scalars = self._scalars.batch(_named(columns, count), count)
         parts = [(self._frame, values, valid), *scalars]
         self._recorder.transitions_packed(rows, parts)
+
+    def _clipped(self, raw: Array, told: Sequence[bytes | None], known: Array) -> Array:
+        """Actions as clipped [n, A]; takes out of `known` [n] those that aren't."""
+        clipped = np.clip(raw, self._low, self._high)
+        if not self._clips:
+            known[:] = ((raw >= self._low) & (raw <= self._high)).all(1)
+        for k, one in enumerate(told):
+            if one is not None:
+                known[k] = bool(one)
+                if one:
+                    clipped[k] = np.frombuffer(one, self.dtype)
+        return clipped
+
+    def _reasons(self, rows: Array, columns: Any) -> None:
+        for k, (form, values) in enumerate(
+            zip(columns.form, columns.values, strict=True)
+        ):
+            if form is None:
+                reasons = values[1]
+            elif form.reasons:
+                reasons = reasons_of(form.apart(values)[1])
+            else:
+                continue
+            if reasons is not None:
+                rows["reasons"][k] = self._recorder.intake.blob(to_json(reasons))
 
 
 def reasons_of(info: Any) -> dict[str, str] | None:
@@ -176,24 +238,49 @@ def reasons_of(info: Any) -> dict[str, str] | None:
     return found or None
 
 
-def _columns(named: Sequence[dict[Name, float]]) -> dict[Name, tuple[Array, Array]]:
+def _form(
+    terms: tuple[Any, ...], info: tuple[Any, ...], values: tuple[Any, ...], name: Naming
+) -> Form | None:
+    """The form of what is told; None where values may change later."""
+    if not FIXED.issuperset(map(type, values)):
+        return None
+    reasons = not set(REASONS).isdisjoint(info)
+    sized = tuple(k for k, value in enumerate(values) if type(value) is int)
+    form = Form(terms, info, name, None, (), sized, reasons)
+    # Numbered in the values' stead: where each name comes from.
+    numbered = [k if type(v) in _NUMBERS else v for k, v in enumerate(values)]
+    places = name(*form.apart(numbered))
+    if list(places) != list(form.named(values)):
+        return form
+    found = tuple(int(k) for k in places.values())
+    return form._replace(names=tuple(places), places=found)
+
+
+def _named(columns: Any, count: int) -> dict[Name, tuple[Array, Array]]:
     """By name its values [n], and where they are there [n]."""
-    first, count = named[0], len(named)
-    order = list(first)
-    if all(list(one) == order for one in named):
-        values = np.array([list(one.values()) for one in named], np.float64)
-        there = np.ones(count, np.bool_)
-        return {name: (values[:, k], there) for k, name in enumerate(order)}
     found: dict[Name, tuple[Array, Array]] = {}
-    for k, one in enumerate(named):
-        for name, value in one.items():
-            if name not in found:
-                found[name] = np.zeros(count), np.zeros(count, np.bool_)
-            column, present = found[name]
-            column[k], present[k] = value, True
+
+    def put(name: Name, rows: slice, values: Any) -> None:
+        if name not in found:
+            found[name] = np.zeros(count), np.zeros(count, np.bool_)
+        column, present = found[name]
+        column[rows], present[rows] = values, True
+
+    at = 0
+    both = zip(columns.form, columns.values, strict=True)
+    for form, run in groupby(both, itemgetter(0)):
+        told = [values for _, values in run]
+        if form is not None and form.names is not None and form.fits(told):
+            rows = slice(at, at + len(told))
+            if form.names:
+                numbers = np.array([*map(itemgetter(*form.places), told)], np.float64)
+                numbers = numbers.reshape(len(told), -1)
+                for name, column in zip(form.names, numbers.T, strict=True):
+                    put(name, rows, column)
+        else:
+            for k, values in enumerate(told, at):
+                named = values[0] if form is None else form.named(values)
+                for name, value in named.items():
+                    put(name, slice(k, k + 1), value)
+        at += len(told)
     return found
-
-
-def _digests(values: Sequence[bytes]) -> Array:
-    flat = b"".join([value.ljust(DIGEST_BYTES, b"\0") for value in values])
-    return np.frombuffer(flat, np.uint8).reshape(-1, DIGEST_BYTES)

@@ -20,10 +20,11 @@ from isoscope.core.tap.adapters.generators import Generators, state_of
 from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost, layers
 from isoscope.core.tap.adapters.leaves import described, leaves
-from isoscope.core.tap.adapters.plain_steps import reasons_of
-from isoscope.core.tap.adapters.scalars import FIXED, numbers
+from isoscope.core.tap.adapters.plain_steps import pack_transition, reasons_of
+from isoscope.core.tap.adapters.scalars import numbers
 
 if TYPE_CHECKING:
+    import weakref
     from collections.abc import Callable
 
     from isoscope.core.tap.adapters.control_steps import ControlSteps
@@ -79,7 +80,7 @@ class SingleTap:
     def attach(self, env: Any) -> None:
         """Put the tap around the environment's methods."""
         hook(env, "reset", self._reset)
-        hook(env, "step", self._step)
+        hook(env, "step", self._step, bare=True)
 
     # -- what subclasses tell more of ------------------------------------------------
 
@@ -119,11 +120,9 @@ class SingleTap:
         found = numbers(told, "reward_term") if told else {}
         return found | numbers(info, "info", frozenset(("reward_terms",)))
 
-    def later(self, env: Any, info: Any) -> tuple[Any, Any, Any] | None:
-        """What `terms` is to be made of later, as `PlainStep` has it; None: at once."""
-        if type(info) is dict and FIXED.issuperset(map(type, info.values())):
-            return {}, info.copy(), _named
-        return None
+    def later(self, env: Any, plain: PlainSteps, info: Any) -> Any:
+        """What `terms` is to be made of later, as `PlainSteps.told` has it."""
+        return plain.told({}, info, _named)
 
     def after(self, env: Any, info: Any, transition: int) -> None:
         """Be told that a control step or a reset is recorded."""
@@ -208,26 +207,38 @@ class SingleTap:
 
     def _step(
         self,
-        env: Any,
+        reference: weakref.ref[Any],
         original: Callable[..., Any],
         action: Any,
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        session = self.session
+        env, session = reference(), self.session
         if not session.on:
-            return original(action, *args, **kwargs)
+            return original(env, action, *args, **kwargs)
         raw = None
         try:
             if not self.begun:
                 self._begin(env)
             self.control_step += 1
-            raw = _owned(action)
+            plain = self._plain
+            if (
+                plain is not None
+                and type(action) is np.ndarray
+                and action.dtype is plain.dtype
+                and action.shape == plain.acting
+            ):
+                raw = action.tobytes()
+            else:
+                raw = _owned(action)
             self.before(env, self.control_step)
         except Exception as error:  # noqa: BLE001 the run goes on
             session.guard.failed(error)
         try:
-            result = original(action, *args, **kwargs)
+            if args or kwargs:
+                result = original(env, action, *args, **kwargs)
+            else:
+                result = original(env, action)
         except BaseException as error:
             with session.guard:
                 self._raised(env, "step", error)
@@ -241,47 +252,68 @@ class SingleTap:
 
     def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
         observation, reward, terminated, truncated, info = result
-        if self._raw != (dtype := getattr(raw, "dtype", None)):
-            self._raw = dtype
-            kind = (
-                dtype if dtype is not None and dtype.kind in "biuf" else np.dtype("f8")
-            )
-            self._writer = runs.of(self.session).writer(*self._leaves, raw=kind)
-            self._plain = self._plain_of(self._writer)
-        before, self._before = self._before, (after := _owned(observation))
+        before, plain, number = self._before, self._plain, None
         # What comes after the end is no transition that anybody has defined.
         valid = -1 if self.done or self.episode < 1 else 1
-        known = (
-            *(self.number, self.episode, self.control_step, float(reward)),
-            *(int(terminated), int(truncated), valid, *self.rows(), time.time_ns()),
-        )
-        generators, plain = self.generators(env), self._plain
-        if plain is not None and self._is_plain(raw, before, after):
-            named = self.later(env, info)
-            if named is None:
-                named = self.terms(env, info), reasons_of(info), None
-            told = (*known, *generators, raw, before, after, *named)
-            number = plain.add(told, raw.nbytes + 2 * after.nbytes)
-        else:
-            number = self._written(env, known, generators, info, raw, before)
+        if (
+            type(raw) is bytes
+            and plain is not None
+            and type(observation) is np.ndarray
+            and observation.dtype is plain.dtype
+            and observation.shape == plain.seen
+        ):
+            if type(before) is not bytes:
+                before = plain.kept(before, plain.seen)
+            if before is not None:
+                told = self.later(env, plain, info)
+                if told is None:
+                    told = None, (self.terms(env, info), reasons_of(info))
+                self._before = after = observation.tobytes()
+                first, last = self.rows()
+                own, of_actions = self.generators(env)
+                row = pack_transition(
+                    self.number,
+                    self.episode,
+                    self.control_step,
+                    reward,
+                    int(terminated),
+                    int(truncated),
+                    valid,
+                    -1,
+                    first,
+                    last,
+                    time.time_ns(),
+                    own,
+                    of_actions,
+                    -1,
+                    -1,
+                )
+                number = plain.add((row, raw, before, after, None, *told))
+        if number is None:
+            number = self._written(env, raw, result, valid)
         self.session.stepped[self.number] = number
         self.done = bool(terminated or truncated)
         self.after(env, info, number)
 
-    def _written(
-        self,
-        env: Any,
-        known: tuple[Any, ...],
-        generators: tuple[bytes, bytes],
-        info: Any,
-        raw: Any,
-        before: Any,
-    ) -> int:
+    def _written(self, env: Any, raw: Any, result: Any, valid: int) -> int:
         """Record any control step; returns its number."""
-        named = self.terms(env, info)
-        fields = *known[:7], -1, *known[7:], *generators  # no seed
-        told = r.Transition(*fields)
+        observation, reward, terminated, truncated, info = result
+        raw, before = self._as_array(raw, acting=True), self._as_array(self._before)
+        if self._raw != (dtype := getattr(raw, "dtype", None)):
+            self._raw = dtype
+            real = dtype is not None and dtype.kind in "biuf"
+            kind = dtype if real else np.dtype("f8")
+            self._writer = runs.of(self.session).writer(*self._leaves, raw=kind)
+            self._plain = self._plain_of(self._writer)
+        self._before = _owned(observation)
+        generators, (first, last) = self.generators(env), self.rows()
+        told = r.Transition(
+            *(self.number, self.episode, self.control_step, float(reward)),
+            *(int(terminated), int(truncated), valid, -1, first, last, time.time_ns()),
+            *generators,
+        )
         told.reasons = reasons_of(info)
+        named = self.terms(env, info)
         writer = self._writer
         writer.put(RAW, raw)
         clipped = self.clipped(env, raw)
@@ -292,24 +324,20 @@ class SingleTap:
         writer.put(AFTER, self._before)
         return writer.write(told, tuple(named), list(named.values()))
 
+    def _as_array(self, value: Any, *, acting: bool = False) -> Any:
+        """A vector that was kept as bytes; anything else as it is."""
+        if type(value) is not bytes or self._plain is None:
+            return value
+        plain = self._plain
+        shape = plain.acting if acting else plain.seen
+        return np.frombuffer(value, plain.dtype).reshape(shape)
+
     def _plain_of(self, writer: ControlSteps) -> PlainSteps | None:
         """What records flat vectors, which is quicker; None for other spaces."""
         low, high, dtype = self._low, self._high, writer.plain_dtype
         if low is None or high is None or low.ndim != 1 or low.dtype != dtype:
             return None
         return writer.plain(low, high, clips=self._clips)
-
-    def _is_plain(self, *vectors: Any) -> bool:
-        """Whether action and observations are as their flat spaces say."""
-        writer = self._writer
-        dtype, (acting, seen) = writer.plain_dtype, writer.sizes
-        raw, before, after = vectors
-        return (
-            type(raw) is type(before) is type(after) is np.ndarray
-            and raw.dtype == before.dtype == after.dtype == dtype
-            and raw.shape == (acting,)
-            and before.shape == after.shape == (seen,)
-        )
 
     # -- both --------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
@@ -16,22 +17,14 @@ from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.intake import Intake
 from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
 from isoscope.core.tap import raw_natives as raw
-from isoscope.core.tap.adapters.superdex.native_rows import NativeRows
+from isoscope.core.tap.adapters.superdex.native_rows import NativeRows, pack_event
 from isoscope.core.tap.merge import Merger, PacketError
 from isoscope.core.tap.packet import Outflow
 from isoscope.core.tap.target import Target
 
 FIELDS = [r.Field(name="pose", shape=(2,)), r.Field(name="speed")]
-
-
-class Readers:
-    """As much of an adapter's as keeping rows takes."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-
-    def frames(self) -> list[Any]:
-        return [self.frame]
+# The speed lies before the pose.
+LAYOUT = raw.Layout("<f4", 3, [1, 2, 0])
 
 
 class Scenes:
@@ -42,7 +35,8 @@ class Scenes:
         self.rows = []
         for scene in range(2):
             frame = self.recorder.frame(FIELDS, np.float32, scene=scene)
-            self.rows.append(NativeRows(self.recorder, Readers(frame), b"begin", scene))  # type: ignore[arg-type]
+            told = [frame], LAYOUT, b"begin", scene
+            self.rows.append(NativeRows(self.recorder, *told))
         self.outflow = Outflow(self.recorder.intake)
         self.target = Target(Intake(1 << 30, lambda: None))
         self.merger = Merger(self.target)
@@ -50,18 +44,24 @@ class Scenes:
         self.blocks: dict[str, list[Any]] = {}
 
     def take(
-        self, scene: int, env: int, states: bytes, steps: Any, events: Any = ()
+        self,
+        scene: int,
+        env: int,
+        states: bytes,
+        steps: Any,
+        left: int = -1,
+        events: Any = (),
     ) -> int:
-        about = (env, 1, 2), 3, 0, (6, 7), (0.0, -9.8, 0.0), b"c" * 16
-        taken = raw.Taken(*about, states, list(steps))
-        count = sum(len(step) != raw.BETWEEN for step in steps)
-        return self.rows[scene].add(taken, list(events), count)
+        about = env, 1, 2, 3, 0, 6, 7, (0.0, -9.8, 0.0), b"c" * 16
+        taken = *about, states, left, b"".join(steps)
+        last = left if left >= 0 else np.frombuffer(steps[-1], raw.HEAD, 1)["begin"][0]
+        return self.rows[scene].add((taken, last, events), len(steps), len(states))
 
     def step(self, scene: int, env: int, state: bytes, values: Any) -> int:
-        return self.take(scene, env, state, [step(len(state), values)])
+        return self.take(scene, env, state, [step(0, len(state), values)])
 
     def restore(self, scene: int, env: int, state: bytes) -> None:
-        self.take(scene, env, state, [(len(state),)])
+        self.take(scene, env, state, [], left=0)
 
     def merge(self) -> None:
         packet = self.outflow.take()
@@ -88,8 +88,9 @@ class Scenes:
         return found
 
 
-def step(end: int, values: Any) -> Any:
-    return raw.Step(end, 0.1, 0.2, 5, (1, 4, 1e-7), -1, values)
+def step(begin: int, end: int, values: Any, left: int = -1) -> bytes:
+    head = raw.pack_head(left, begin, end, 1, 4, -1, 1e-7, 0.1, 0.2, 5)
+    return head + struct.pack("<3f", values[2], values[0], values[1])
 
 
 def digest(state: bytes) -> list[int]:
@@ -130,10 +131,12 @@ def test_steps_of_several_scenes_keep_order_values_and_digests(doing: Any) -> No
             scene, env, several = told
             ends = np.cumsum([len(state) for state in several]).tolist()
             first = float(len(expected))
-            steps: list[Any] = [(ends[0],)]
-            for k, end in enumerate(ends[1:]):
-                steps.append(step(end, [first + k, first + k + 1, first + k + 2]))
-            row = both.take(scene, env, b"".join(several), steps)
+            steps = []
+            for k, (begin, end) in enumerate(pairwise(ends)):
+                values = [first + k, first + k + 1, first + k + 2]
+                steps.append(step(begin, end, values, -1 if k else 0))
+            left = -1 if steps else 0
+            row = both.take(scene, env, b"".join(several), steps, left)
             assert row == len(expected)
             for k, (before, after) in enumerate(pairwise(several)):
                 expected.append((env, scene, before, after, first + k))
@@ -183,30 +186,39 @@ def test_a_refused_step_is_counted_and_named_by_none() -> None:
 def test_events_are_before_the_step_that_followed() -> None:
     both = Scenes()
     both.step(0, 0, b"one", [1, 2, 3])
-    about = (0, 0, -1, 1, 5, 6, 7)
-    events = [(0, "restore", about), (1, "capture", about)]
-    both.take(0, 0, b"two", [step(3, [1, 2, 3])], events)
+    about = (0, 0, -1, 1, 5, 6, 7, -1)
+    kinds = [both.recorder.intake.text(kind) for kind in ("restore", "capture")]
+    events = [pack_event(kind, k, *about) for k, kind in enumerate(kinds)]
+    both.take(0, 0, b"two", [step(0, 3, [1, 2, 3])], events=events)
     both.merge()
     assert both.table("events")["row"].tolist() == [1, 2]
+    assert both.table("events")["kind"].tolist() == [0, 1]
 
 
 def content(*items: Any) -> bytes:
     return msgspec.msgpack.encode(items)
 
 
-def taken(values: Any = (1, 2, 3), **changes: Any) -> Any:
-    about = {"place": (0, 1, 2), "substep": 3, "kind": 0, "where": (6, 7)}
-    about |= {"gravity": (0, 0, 0), "digest": b"c" * 16, "states": b"one"}
-    return 0, [*(about | changes).values(), [step(3, values)]]
+def taken(**changes: Any) -> Any:
+    about = {"env": 0, "episode": 1, "control_step": 2, "substep": 3, "kind": 0}
+    about |= {"process": 6, "thread": 7, "gravity": (0, 0, 0), "digest": b"c" * 16}
+    about |= {"states": b"one", "left": -1, "steps": step(0, 3, (1, 2, 3))}
+    return 0, [*(about | changes).values()]
 
 
 @pytest.mark.parametrize(
     "bad",
     [
         b"\xc1",
-        content(taken(values=(1, 2))),
+        content(taken(steps=step(0, 3, (1, 2, 3))[:-4])),
+        content(taken(steps=step(0, 4, (1, 2, 3)))),
+        content(taken(steps=step(2, 1, (1, 2, 3)))),
+        content(taken(steps=step(1, 3, (1, 2, 3), left=2))),
+        content(taken(left=4)),
+        content(taken(left=2)),
         content((0, 3, [0], [0])),
-        content(taken(place=(1 << 40, 1, 2))),
+        content(taken(env=1 << 40)),
+        content(taken(gravity=(0, 0))),
         content((0, [1])),
         content(7),
     ],
@@ -218,6 +230,25 @@ def test_what_makes_no_sense_is_refused(bad: bytes) -> None:
     packet.blobs = [(number, bad) for number, _ in packet.blobs]
     with pytest.raises(PacketError):
         both.merger.take(packet)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "count", "order"),
+    [
+        ("<f4", 3, [0, 1]),
+        ("<f4", 3, [0, 1, 3]),
+        ("<f4", 3, [0, -1, 2]),
+        ("<i4", 3, [0]),
+    ],
+)
+def test_values_that_are_not_their_frames_are_refused(
+    dtype: str, count: int, order: list[int]
+) -> None:
+    both = Scenes()
+    frame = both.recorder.frame(FIELDS, np.float32, scene=0)
+    NativeRows(both.recorder, [frame], raw.Layout(dtype, count, order), b"", 0)
+    with pytest.raises(PacketError):
+        both.merge()
 
 
 def test_two_steps_with_one_number_are_refused() -> None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.tap.adapters.superdex import engine
+from isoscope.core.tap.adapters.superdex.readers import Readers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isoscope.core.recording.labelled.frames import Frame
     from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
-
-    Get = Callable[[], Any]
-    Body = tuple[Get, Get, Get, Get]
 
 RIGID, ARTICULATED = "RIGID", "ARTICULATED"
 XYZ = ("x", "y", "z")
@@ -38,52 +36,6 @@ class Known:
     actor: Any
     kind: str
     static: bool
-
-
-@dataclass(slots=True)
-class Readers:
-    """How to read the state of all moving actors of one scene.
-
-    Attributes
-    ----------
-    frame
-        What it goes into; None where nothing moves.
-    rigid
-        Of each rigid body: what gives its frame, its centre of mass, and both
-        velocities.
-    joints
-        Of each articulation: what fills in an array, and that array.
-    soft
-        Of each deformable body: what gives its displacements, and its own frame.
-    """
-
-    frame: Frame | None = None
-    rigid: list[Body] = field(default_factory=list)
-    joints: list[tuple[Callable[[Any], None], Any]] = field(default_factory=list)
-    soft: list[tuple[Callable[[], Any], Frame]] = field(default_factory=list)
-
-    def take(self) -> list[Any]:
-        """Read all of it: plain numbers, then each deformable body's as bytes."""
-        flat: list[Any] = []
-        for root, mass, linear, angular in self.rigid:
-            body, centre = root(), mass()
-            flat += body.translation.tolist()
-            flat += body.rotation.tolist()
-            flat += centre.translation.tolist()
-            flat += centre.rotation.tolist()
-            flat += linear().tolist()
-            flat += angular().tolist()
-        for fill, values in self.joints:
-            fill(values)
-            flat += values.tolist()
-        for get, frame in self.soft:
-            flat += np.asarray(get(), frame.dtype).reshape(-1).tolist()
-        return flat
-
-    def frames(self) -> list[Frame]:
-        """What that goes into, in order."""
-        own = [] if self.frame is None else [self.frame]
-        return own + [frame for _, frame in self.soft]
 
 
 class Actors:
@@ -132,14 +84,24 @@ class Actors:
         for actor in all_actors(self._scene):
             present[int(actor.get_handle().value)] = actor
         for handle in [h for h in self.known if h not in present]:
-            self._recorder.destroyed(self.known.pop(handle).number, row)
+            gone = self.known.pop(handle)
+            engine.quiet.discard(gone.actor)
+            self._recorder.destroyed(gone.number, row)
         for handle, actor in present.items():
             if handle not in self.known:
                 self.known[handle] = self._told(handle, actor, row)
         return self._readers()
 
+    def end(self) -> None:
+        """Let go of them: their scene is gone."""
+        engine.quiet.difference_update(known.actor for known in self.known.values())
+
     def _told(self, handle: int, actor: Any, row: int) -> Known:
         kind, static = actor.get_type().name, bool(actor.is_static())
+        if kind == ARTICULATED or (kind == RIGID and not is_link(actor)):
+            engine.quiet.add(actor)
+        else:
+            engine.quiet.discard(actor)  # whoever watched it before
         info = r.ActorInfo(
             name=actor.get_name(),
             type=kind.capitalize(),
@@ -152,9 +114,9 @@ class Actors:
         return Known(self._recorder.actor(info), actor, kind, static)
 
     def _readers(self) -> Readers:
-        readers = Readers()
+        readers = Readers(self._real)
         fields: list[r.Field] = []
-        # Rigid bodies first, then articulations: in the order of `Readers.take`.
+        # Rigid bodies first, then arrays: in the order of `Readers.layout`.
         moving = {h: known for h, known in self.known.items() if not known.static}
         forced = []
         for handle, known in moving.items():
@@ -169,7 +131,9 @@ class Actors:
                     )
                 )
                 fields += _rigid_fields(known.number)
-                if not is_link(actor) or handle in self._pushed or self._loaded(actor):
+                if handle in self._pushed:
+                    engine.quiet.add(actor)
+                if actor in engine.quiet or self._loaded(actor):
                     forced.append(known)
         for known in forced:
             names = tuple(f"force {a}" for a in XYZ) + tuple(f"torque {a}" for a in XYZ)

@@ -34,11 +34,13 @@ ACTOR_SETTINGS = (
 )
 # Scenes hash by identity, and an environment's scene stays the same object.
 watched: dict[Any, SceneWatch] = {}
+# Actors of theirs that need no more than what is read after every step anyway.
+quiet: set[Any] = set()
 # Who is in an environment's reset right now, by thread: it may make a new scene.
 newcomers: dict[int, Callable[[Any], SceneWatch | None]] = {}
 # Whose environment it is, by its id: weak references are dead while one is finalised.
 taps: weakref.WeakValueDictionary[int, MochiTap] = weakref.WeakValueDictionary()
-_NOT_GIVEN: Any = object()
+NOT_GIVEN: Any = object()
 _patched: weakref.WeakSet[type] = weakref.WeakSet()
 
 
@@ -125,11 +127,11 @@ def find_of(actor: Any) -> SceneWatch | None:
 
 def _step(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     def step(
-        scene: Any, time_step_sec: Any = _NOT_GIVEN, *args: Any, **kwargs: Any
+        scene: Any, time_step_sec: Any = NOT_GIVEN, *args: Any, **kwargs: Any
     ) -> Any:
         call = original
-        if args or kwargs or time_step_sec is _NOT_GIVEN:
-            call = _bound(original, time_step_sec, args, kwargs)
+        if args or kwargs or time_step_sec is NOT_GIVEN:
+            call = bound(original, time_step_sec, args, kwargs)
         watch = watched.get(scene)
         if watch is None or not watch.session.on:
             watch = find(scene)
@@ -148,28 +150,30 @@ def _step(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     return step
 
 
-def _bound(
+def bound(
     original: Callable[..., Any], given: Any, args: tuple[Any, ...], kwargs: Any
 ) -> Callable[..., Any]:
     """The call with all that was given, whatever the engine says of it."""
-    every = args if given is _NOT_GIVEN else (given, *args)
+    every = args if given is NOT_GIVEN else (given, *args)
     return lambda scene, _: original(scene, *every, **kwargs)
 
 
 def _restore(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     def restore(
         scene: Any,
-        handle: Any = _NOT_GIVEN,
-        release_immediately: Any = _NOT_GIVEN,
+        handle: Any = NOT_GIVEN,
+        release_immediately: Any = NOT_GIVEN,
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        watch = find(scene)
+        watch = watched.get(scene)
+        if watch is None or not watch.session.on:
+            watch = find(scene)
         try:
-            if args or kwargs or release_immediately is _NOT_GIVEN:
-                if release_immediately is not _NOT_GIVEN:
+            if args or kwargs or release_immediately is NOT_GIVEN:
+                if release_immediately is not NOT_GIVEN:
                     args = release_immediately, *args
-                call = _bound(original, handle, args, kwargs)
+                call = bound(original, handle, args, kwargs)
                 result = call(scene, None)
             else:
                 result = original(scene, handle, release_immediately)
@@ -179,9 +183,9 @@ def _restore(original: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise
         if watch is not None:
             gone = release_immediately
-            if gone is _NOT_GIVEN:
+            if gone is NOT_GIVEN:
                 gone = kwargs.get("release_immediately", False)
-            watch.restored(handle, released=bool(gone))
+            watch.restored(handle, bool(gone))
         return result
 
     return restore
@@ -189,9 +193,11 @@ def _restore(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _capture(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     def capture(scene: Any, *args: Any, **kwargs: Any) -> Any:
-        watch = find(scene)
-        if watch is None:
-            return original(scene, *args, **kwargs)
+        watch = watched.get(scene)
+        if watch is None or not watch.session.on:
+            watch = find(scene)
+            if watch is None:
+                return original(scene, *args, **kwargs)
         try:
             result = original(scene, *args, **kwargs)
         except BaseException as error:

@@ -90,9 +90,21 @@ def _wrap_all(
 
 def _force(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     # Called in every native step by most tasks, so it asks for little.
-    def push(actor: Any, *args: Any, **kwargs: Any) -> Any:
-        result = original(actor, *args, **kwargs)
-        if engine.watched:
+    def push(
+        actor: Any,
+        dof_indices: Any = engine.NOT_GIVEN,
+        force_values: Any = engine.NOT_GIVEN,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        if args or kwargs or force_values is engine.NOT_GIVEN:
+            if force_values is not engine.NOT_GIVEN:
+                args = force_values, *args
+            call = engine.bound(original, dof_indices, args, kwargs)
+            result = call(actor, None)
+        else:
+            result = original(actor, dof_indices, force_values)
+        if engine.watched and actor not in engine.quiet:
             kind = actor.get_type().name
             if kind != ARTICULATED and (kind != RIGID or is_link(actor)):
                 watch = engine.find_of(actor)

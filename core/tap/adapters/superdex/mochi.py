@@ -12,7 +12,7 @@ from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap.adapters import run as runs
 from isoscope.core.tap.adapters.hooks import is_hooked
 from isoscope.core.tap.adapters.kinds import innermost
-from isoscope.core.tap.adapters.scalars import FIXED, numbers
+from isoscope.core.tap.adapters.scalars import numbers
 from isoscope.core.tap.adapters.single import SingleTap
 from isoscope.core.tap.adapters.superdex import engine, inputs
 from isoscope.core.tap.adapters.superdex.actors import all_actors
@@ -22,6 +22,7 @@ from isoscope.core.tap.adapters.superdex.watch import SceneWatch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from isoscope.core.tap.adapters.plain_steps import PlainSteps
     from isoscope.core.tap.adapters.scalars import Name
     from isoscope.core.tap.session import TapSession
 
@@ -209,13 +210,9 @@ class MochiTap(SingleTap):
         """Reward terms as the environment keeps them, and what the info tells else."""
         return _named(self._inner._last_reward or {}, info)
 
-    def later(self, env: Any, info: Any) -> tuple[Any, Any, Any] | None:
+    def later(self, env: Any, plain: PlainSteps, info: Any) -> Any:
         """See `SingleTap.later`."""
-        terms = self._inner._last_reward or {}
-        for told in (terms, info):
-            if type(told) is not dict or not FIXED.issuperset(map(type, told.values())):
-                return None
-        return terms.copy(), info.copy(), _named
+        return plain.told(self._inner._last_reward or {}, info, _named)
 
     def _profile(self, name: str, transition: int) -> None:
         profiler = self._inner._profiler
@@ -261,7 +258,7 @@ class MochiTap(SingleTap):
             self._watch = None
         with session.guard:
             if name is None or name not in manager:
-                watch.tell("cleanup")
+                watch.end()
                 engine.watched.pop(watch.scene, None)
         return result
 

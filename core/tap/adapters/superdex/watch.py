@@ -8,7 +8,6 @@ hands on what it has once a control step: what can wait is done where that is pa
 from __future__ import annotations
 
 import os
-from functools import partial
 from threading import get_ident
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,10 +19,11 @@ from isoscope.core.recording.model import StepKind
 from isoscope.core.tap.adapters.superdex.actors import Actors
 from isoscope.core.tap.adapters.superdex.build import statuses_of
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
-from isoscope.core.tap.adapters.superdex.native_rows import NativeRows, last_state
-from isoscope.core.tap.raw_natives import Taken, state_digest
+from isoscope.core.tap.adapters.superdex.native_rows import NativeRows, pack_event
+from isoscope.core.tap.raw_natives import pack_head, state_digest
 
 if TYPE_CHECKING:
+    from isoscope.core.tap.adapters.superdex.readers import Take
     from isoscope.core.tap.session import TapSession
 
 # As plain numbers: an enumeration's members take longer to pack.
@@ -31,7 +31,7 @@ SUBSTEP, RESET, FREE = (
     *(int(StepKind.SUBSTEP), int(StepKind.RESET)),
     int(StepKind.FREE),
 )
-_NOBODY = (-1, -1, -1)
+_NOBODY = (-1, -1, -1, -1, FREE)  # nor substep
 COVERS = (
     "transforms",
     "poses",
@@ -111,14 +111,17 @@ class SceneWatch:
         self._who = -1
         self._handles: dict[int, int] = {}
         self._initial: set[int] = set()
-        # What was read and isn't handed on yet: captured states end to end, and steps
-        # and events as `Taken` has them.
-        self._bytes = physics.DynamicArrayUint8()
-        self._steps: list[tuple[Any, ...]] = []
-        self._events: list[tuple[int, str, tuple[Any, ...]]] = []
-        self._count = 0  # native steps among them
-        self._last = b""  # the state as it was last taken and handed on
-        self._capture = partial(physics.Scene.capture_state_to_bytes, scene)
+        # What was read and isn't handed on yet: captured states end to end, with where
+        # the last one begins and ends; where one begins that was there before the next
+        # step and that no step led to; steps and events as `NativeRows` takes them.
+        self._states = physics.DynamicArrayUint8()
+        self._begin = self._end = 0
+        self._left = -1
+        self._steps: list[bytes] = []
+        self._events: list[bytes] = []
+        self._texts: dict[str, int] = {}
+        self._last = b"", 0  # states that were handed on, and where the last begins
+        self._capture = scene.capture_state_to_bytes
         self._pid = os.getpid()
         self._stats = scene.get_solver_stats
         self._time = scene.get_total_simulation_time
@@ -127,14 +130,17 @@ class SceneWatch:
         self._status: Any = None
         self._status_number = -1
         self._rows: NativeRows
+        self._read: Take
         self._look()
 
     def listen(self) -> None:
         """Hear of steps from the scene itself, where its class can't be wrapped."""
         self.scene.register_pre_step_callback("isoscope", lambda info: self.begins())
-        self.scene.register_post_step_callback(
-            "isoscope", lambda info: self.stepped(float(info.time_step_sec))
-        )
+        self.scene.register_post_step_callback("isoscope", self._heard)
+
+    def _heard(self, info: Any) -> None:
+        if self.session.on:
+            self.stepped(float(info.time_step_sec))
 
     # -- steps -------------------------------------------------------------------------
 
@@ -147,54 +153,65 @@ class SceneWatch:
 
     def stepped(self, h_s: float) -> None:
         """Be told that a native step has ended well."""
-        if not self.session.on:
-            return
+        begin = self._end
         try:
-            self._record(h_s)
+            if self._late or self._given:
+                self._tell_given()
+                begin = self._end
+            states = self._states
+            self._capture(states)
+            self._begin, self._end = begin, len(states)
+            stats = self._stats()
+            status = stats.convergence_status
+            if status is not self._status:
+                self._status, self._status_number = status, self._statuses[status]
+                self.bad = status == self._diverged
+            head = pack_head(
+                self._left,
+                begin,
+                self._end,
+                self._status_number,
+                stats.max_non_linear_iters,
+                self._restored_from,
+                stats.residual_norm,
+                h_s,
+                self._time(),
+                time_ns(),
+            )
+            self._steps.append(self._read(head))
+            self._left = self._restored_from = -1
+            if self.owner is None or len(self._steps) >= MOST_KEPT:
+                self.hand_on()
         except Exception as error:  # noqa: BLE001 the run goes on
-            end = len(self._bytes)
-            if end > (self._steps[-1][0] if self._steps else 0):
-                self._steps.append((end,))  # a state that goes with no step
+            if self._end > begin:  # a state that goes with no step
+                self._left = begin
+            self._end = len(self._states)
             self.session.guard.failed(error)
-
-    def _record(self, h_s: float) -> None:
-        if self._late or self._given:
-            self._tell_given()
-        captured = self._bytes
-        self._capture(captured)
-        stats = self._stats()
-        status = stats.convergence_status
-        if status is not self._status:
-            self._status, self._status_number = status, self._statuses[status]
-            self.bad = status == self._diverged
-        restored_from, self._restored_from = self._restored_from, -1
-        told = self._status_number, stats.max_non_linear_iters, stats.residual_norm
-        when = h_s, self._time(), time_ns()
-        step = len(captured), *when, told, restored_from, self._readers.take()
-        self._steps.append(step)
-        self._count += 1
-        if self.owner is None or self._count >= MOST_KEPT:
-            self.hand_on()
 
     def hand_on(self) -> None:
         """Give what was read to the recording: before anybody asks for its numbers."""
-        steps, events, count, owner = self._steps, self._events, self._count, self.owner
-        if not steps and not events:
+        steps, events, size, owner = self._steps, self._events, self._end, self.owner
+        if not size and not events:
             return
-        states = b""
-        if steps:
-            states = bytes(self._bytes)
-            self._bytes.clear()
-            self._last = last_state(states, steps)
-        self._steps, self._events, self._count = [], [], 0
-        place, substep, kind = _NOBODY, -1, FREE
+        count, place = len(steps), _NOBODY
         if owner is not None:
-            k, substep = owner.control_step, owner.substep
-            place, kind = (owner.number, owner.episode, k), SUBSTEP if k else RESET
+            k = owner.control_step
+            kind = SUBSTEP if k else RESET
+            place = (owner.number, owner.episode, k, owner.substep, kind)
             owner.substep += count
-        where = self._pid, get_ident()
-        about = place, substep, kind, where, self._gravity, self._digest
-        row = self._rows.add(Taken(*about, states, steps), events, count)
+        taken, begin = None, self._begin
+        if size:
+            states = bytes(self._states)
+            self._states.clear()
+            self._last = states, begin
+            where = self._pid, get_ident()
+            about = self._gravity, self._digest, states, self._left
+            taken = *place, *where, *about, b"".join(steps)
+            self._begin = self._end = 0
+            self._left = -1
+            self._steps = []
+        self._events = []
+        row = self._rows.add((taken, begin, events), count, size)
         if row < 0 or not count:
             return
         self.last_row = row + count - 1
@@ -208,7 +225,7 @@ class SceneWatch:
         with self.session.guard:
             told = f"{type(error).__name__}: {one_line(error)}"
             kind = "exception" if doing == "step" else doing
-            self._tell(kind, ok=0, detail={"doing": doing, "problem": told})
+            self._tell(kind, 0, {"doing": doing, "problem": told})
             self._recorder.failure(
                 r.Failure(
                     *(doing, told, self._recorder.rows, self._env, self.number),
@@ -249,11 +266,11 @@ class SceneWatch:
             self._look()
         given, self._given = list(self._given), {}
         for kind, name in given:
-            self._tell(kind, detail={"input": name})
+            self._tell(kind, 1, {"input": name})
 
     # -- snapshots ---------------------------------------------------------------------
 
-    def restored(self, handle: Any, *, released: bool) -> None:
+    def restored(self, handle: Any, released: bool) -> None:
         """Be told that a state was restored.
 
         The state is taken again each time: whatever the handle stood for, this is what
@@ -264,25 +281,32 @@ class SceneWatch:
         released
             Whether the handle is gone then.
         """
-        with self.session.guard:
-            self._given.clear()  # and with it what was put in before
-            value = getattr(handle, "value", -1)
-            snapshot = self._handles.get(value, -1)
+        try:
+            if self._given:
+                self._given.clear()  # and with it what was put in before
             self._take()
+            snapshot, value = -1, getattr(handle, "value", -1)
+            if self._handles:
+                snapshot = self._handles.get(value, -1)
             if value in self._initial:
                 self._initial.discard(value)
                 snapshot = self.snapshot("initial", value)
             if released:
                 self._handles.pop(value, None)
             self._restored_from = snapshot
-            self._tell("restore", snapshot)
+            self._happened("restore", snapshot)
+        except Exception as error:  # noqa: BLE001 the run goes on
+            self.session.guard.failed(error)
 
     def captured(self, handle: Any) -> None:
         """Be told that a state was captured under a handle."""
-        with self.session.guard:
-            # One that is used again stands for another state.
-            self._handles.pop(getattr(handle, "value", -1), None)
-            self._tell("capture")
+        try:
+            if self._handles:
+                # One that is used again stands for another state.
+                self._handles.pop(getattr(handle, "value", -1), None)
+            self._happened("capture")
+        except Exception as error:  # noqa: BLE001 the run goes on
+            self.session.guard.failed(error)
 
     def released(self, handle: Any) -> None:
         """Be told that a handle was released; all of them where it is None."""
@@ -292,7 +316,7 @@ class SceneWatch:
                 self._initial.clear()
             else:
                 self._handles.pop(getattr(handle, "value", -1), None)
-            self._tell("release")
+            self._happened("release")
 
     def starts_from(self, handle: Any) -> None:
         """Be told of the state that resets begin from; kept when next restored."""
@@ -363,9 +387,10 @@ class SceneWatch:
         self.hand_on()
         if self._new_topology:
             self._new_topology = False
-            self._readers = self._actors.refresh()
-            about = self._recorder, self._readers, self._state(), self.number
-            self._rows = NativeRows(*about)
+            readers = self._actors.refresh()
+            self._read = readers.taker(self._physics)
+            about = readers.frames(), readers.layout(), self._state(), self.number
+            self._rows = NativeRows(self._recorder, *about)
             names = [(a.actor.get_name(), a.kind) for a in self._actors.known.values()]
             self._header = {"topology": digest({"actors": names}).hex()}
         values = self._configuration.read(self._actors.known.values())
@@ -399,31 +424,52 @@ class SceneWatch:
 
     def _take(self) -> None:
         """Take the state as bytes: what the next step begins from."""
-        self._capture(self._bytes)
-        self._steps.append((len(self._bytes),))
+        begin = self._end
+        self._capture(self._states)
+        self._left = self._begin = begin
+        self._end = len(self._states)
 
     def _state(self) -> bytes:
         """The state as it was last taken and handed on, or as it is before that."""
-        if not self._last:
+        states, begin = self._last
+        if not states:
             fresh = self._physics.DynamicArrayUint8()
             self._capture(fresh)
-            self._last = bytes(fresh)
-        return self._last
+            self._last = states, begin = bytes(fresh), 0
+        return states[begin:]
 
-    def tell(self, kind: str) -> None:
-        """Tell an event of the scene."""
-        self._tell(kind)
+    def end(self) -> None:
+        """Be told that the scene is gone."""
+        self._happened("cleanup")
+        self._actors.end()
 
-    def _tell(
-        self, kind: str, snapshot: int = -1, ok: int = 1, detail: Any = None
-    ) -> None:
-        told = self._env, self.number, snapshot, ok, time_ns(), self._pid, get_ident()
-        if detail is None:
-            self._events.append((self._count, kind, told))
-            if self.owner is None:
-                self.hand_on()
-        else:
+    def _happened(self, kind: str, snapshot: int = -1) -> None:
+        """Tell what went well, with what is handed on next."""
+        text = self._texts.get(kind)
+        if text is None:
+            text = self._texts[kind] = self._recorder.intake.text(kind)
+        owner = self.owner
+        self._events.append(
+            pack_event(
+                text,
+                len(self._steps),
+                -1 if owner is None else owner.number,
+                self.number,
+                snapshot,
+                1,
+                time_ns(),
+                self._pid,
+                get_ident(),
+                -1,
+            )
+        )
+        if owner is None:
             self.hand_on()
-            self._recorder.intake.catch_up()
-            row = self._recorder.rows
-            self._recorder.event(r.SceneEvent(kind, row, *told, detail))
+
+    def _tell(self, kind: str, ok: int, detail: Any) -> None:
+        """Tell what there is more to say of, at once."""
+        self.hand_on()
+        self._recorder.intake.catch_up()
+        told = self._env, self.number, -1, ok, time_ns(), self._pid, get_ident()
+        event = r.SceneEvent(kind, self._recorder.rows, *told, detail)
+        self._recorder.event(event)

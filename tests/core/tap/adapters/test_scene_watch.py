@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import struct
 from hashlib import blake2b
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from isoscope.core.tap.adapters.superdex import watch as watching
 from isoscope.core.tap.adapters.superdex.build import statuses_of
 from isoscope.core.tap.merge import Merger
 from isoscope.core.tap.packet import Outflow
+from isoscope.core.tap.raw_natives import Layout
 from isoscope.core.tap.target import Target
 
 
@@ -79,10 +81,16 @@ class Actors:
     def frames(self) -> list[Any]:
         return [self._frame]
 
-    def take(self) -> list[float]:
-        if self._scene.unreadable:
-            raise RuntimeError("can't be read")
-        return [float(self._scene.state)]
+    def layout(self) -> Layout:
+        return Layout("<f8", 1, [0])
+
+    def taker(self, _: Any) -> Any:
+        def take(head: bytes) -> bytes:
+            if self._scene.unreadable:
+                raise RuntimeError("can't be read")
+            return head + struct.pack("<d", self._scene.state)
+
+        return take
 
 
 class Guard:
@@ -139,7 +147,7 @@ class Run:
 
     def restore(self, handle: Any, released: bool = False) -> None:
         self.scene.state = self.scene.held[handle.value]
-        self.watch.restored(handle, released=released)
+        self.watch.restored(handle, released)
 
     def tables(self) -> dict[str, Any]:
         target = Target(Intake(1 << 24, lambda: None))
