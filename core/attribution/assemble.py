@@ -308,6 +308,8 @@ def _evidence(
             env = int(result.labels.env[lineage.start])
             result.jumps.append(Jump(lineage.start, env, after))
         for seen in lineage.rewinds:
+            if attributor.lost.values[seen.row]:
+                continue
             result.rewinds.append(
                 RewindSeen(
                     seen.row,

@@ -66,7 +66,8 @@ class Attributor:
         # Rows in which some body did not begin where the step before left it.
         self.displaced = Track(np.dtype(np.bool_), ())
         self.displaced_actors: dict[int, int] = {}  # actor index to rows
-        # Rows of which no state is a finite one: nobody can say where they began.
+        # Rows with a body whose state is not finite: their world may have stopped, with
+        # the velocities of a step that it did not take.
         self.lost = Track(np.dtype(np.bool_), ())
         self._kept = Nodes(np.zeros(0, np.int64), np.zeros((0, 0)))
         self._before: Motion | None = None  # the last row that has a state
@@ -165,9 +166,7 @@ class Attributor:
         self._measure(motion, matches, use)
         self.margin_m.append(margins(motion, layout, matches, self.chains, waiting))
         self.codes.append(codes)
-        known = np.isfinite(motion.end)
-        lost = known.any(axis=1) & ((motion.end == NOT_FINITE) | ~known).all(axis=1)
-        self.lost.append(lost)
+        self.lost.append((motion.end == NOT_FINITE).any(axis=1))
         self._keep(motion)
         self._note_resets(motion)
 

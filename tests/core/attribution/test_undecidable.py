@@ -148,6 +148,22 @@ def test_what_is_not_finite_from_a_step_on_was_not_moved(
     np.testing.assert_array_equal(found.labels.env[kept], np.array(truth.env)[kept])
 
 
+@pytest.mark.parametrize("envs", [1, 2])
+def test_a_world_that_stopped_went_not_back(envs: int) -> None:
+    # Its finite bodies stay where they are, with the velocities of the last step.
+    scene, truth = run(envs, 20, seed=3, length=100)
+    last = np.flatnonzero(np.array(truth.env) == envs - 1)[20:].tolist()
+    kept = scene.columns[last[0]]
+    for row in last:
+        for name, values in scene.columns[row].items():
+            values[1] = kept[name][1]
+            values[0] = np.nan
+    found = attribute(scene.recording())
+    assert found.rewinds == []
+    assert found.jumps == []
+    assert found.displaced_actors == {}
+
+
 @pytest.mark.parametrize("substeps", [1, 2])
 def test_a_body_that_callbacks_place_does_not_hide_the_others(substeps: int) -> None:
     def place(scene: Scene) -> None:
