@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from isoscope.app.workers import Job
     from isoscope.core.following.feed import News
+    from isoscope.core.live.memory import Memory
     from isoscope.core.recording.model import Recording
     from isoscope.widgets.document import Document
 
@@ -56,8 +57,12 @@ class LiveRun(Protocol):
         ...
 
     @property
-    def beyond_memory(self) -> bool:
-        """Whether more was read than may be kept in memory."""
+    def memory(self) -> Memory:
+        """How much is kept in memory of what was read."""
+        ...
+
+    def set_memory(self, memory_bytes: int) -> None:
+        """Keep so much in memory from now on."""
         ...
 
     def control(
@@ -180,7 +185,7 @@ class Following:
             faults=_faults(told.get("faults")),
             whole=source.whole,
             stopped=source.stopped,
-            beyond_memory=source.beyond_memory,
+            memory=source.memory,
         )
 
     def _post(self, news: News) -> None:

@@ -22,6 +22,7 @@ from isoscope.app.events import control_rows, event_rows
 from isoscope.app.exporting import Exporting
 from isoscope.app.following import tell_all
 from isoscope.app.going import Going
+from isoscope.app.live_memory import LiveMemory
 from isoscope.app.opening import NoSource, Opened, first_look
 from isoscope.app.pausing import Pausing
 from isoscope.app.replay_view import Replaying
@@ -65,6 +66,7 @@ class Workspace:
         self.analysing.ended.connect(self._on_analysed)
         self.attaching = Attaching(session, workers, self._tell, self._indexed)
         self.pausing = Pausing(session, settings)
+        self.memory = LiveMemory(session, settings)
         self.attaching.changed.connect(self.opening_changed.emit)
         self.curating = Curating(session, workers, self._tell)
         self.exporting = Exporting(session, workers, self._tell)

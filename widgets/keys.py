@@ -169,6 +169,13 @@ ACTIONS: tuple[Action, ...] = (
             "As soon as something is found in it; its states are kept as snapshots",
             kind="submenu",
         ),
+        Action(
+            "watch.memory",
+            "Memory for a watched run",
+            (),
+            "What is beyond it is read again from the run's recording",
+            kind="submenu",
+        ),
     ),
     *_group(
         "Run",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from isoscope.core.live.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,8 @@ class LiveState:
         Whether what was before the joining is here, too.
     stopped
         Why nothing more is kept here, though the run goes on; or empty.
-    beyond_memory
-        Whether more was read than may be kept in memory, so that what is old is read
-        again from its recording.
+    memory
+        How much of what was read is kept in memory; None where nobody knows.
     """
 
     state: Literal["running", "paused", "lost", "ended", "died"] = "running"
@@ -55,7 +57,7 @@ class LiveState:
     faults: tuple[FaultChoice, ...] = ()
     whole: bool = True
     stopped: str = ""
-    beyond_memory: bool = False
+    memory: Memory | None = None
 
     @property
     def over(self) -> bool:

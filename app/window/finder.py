@@ -98,6 +98,15 @@ class Finder:
             )
             for choice in PAUSE_ON
         ]
+        memory = window.workspace.memory
+        entries += [
+            Entry(
+                f"Memory for a watched run: {mb:,} MiB",
+                "command",
+                partial(memory.choose, mb),
+            )
+            for mb in memory.choices
+        ]
         for key, dock in window.docks.docks.items():
             entries.append(
                 Entry(

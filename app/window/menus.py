@@ -29,6 +29,7 @@ def build_menus(window: Window, bar: QMenuBar) -> None:
         "view.theme": fill_themes,
         "bookmark.list": fill_bookmarks,
         "watch.pause_on": fill_pause_on,
+        "watch.memory": fill_memory,
     }
     for name in MENUS:
         menu = bar.addMenu(name)
@@ -124,6 +125,17 @@ def fill_pause_on(window: Window, menu: QMenu) -> None:
     )
 
 
+def fill_memory(window: Window, menu: QMenu) -> None:
+    """How much of a run that is watched is kept in memory."""
+    memory = window.workspace.memory
+    _choices(
+        menu,
+        [(f"{mb:,} MiB", mb) for mb in memory.choices],
+        memory.mb,
+        memory.choose,
+    )
+
+
 def fill_bookmarks(window: Window, menu: QMenu) -> None:
     """The active recording's bookmarks."""
     document = window.session.active
@@ -139,7 +151,7 @@ def fill_bookmarks(window: Window, menu: QMenu) -> None:
 def _choices(
     menu: QMenu,
     choices: list[tuple[str, Any]],
-    current: str,
+    current: Any,
     choose: Callable[[Any], object],
 ) -> None:
     group = QActionGroup(menu)

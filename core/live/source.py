@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.core.errors import CancelledError, IsoscopeError, ReadError, one_line
 from isoscope.core.live.client import Client
+from isoscope.core.live.memory import Memory, rows_spilled
 from isoscope.core.live.mirror import Mirror
 from isoscope.core.recording.labelled.reader import LabelledSource
 from isoscope.core.recording.spill import Spill
@@ -33,6 +34,7 @@ POLL_S = 0.02
 REFRESH_S = 0.05  # 20 times a second
 WATCH_S = 0.5
 LOST_S = 5.0  # of silence
+STEPS = "native"  # the table of native steps
 NO_WORD = "its process died without a word"
 
 
@@ -98,8 +100,8 @@ class LiveSource:
         except BaseException:
             self._client.close()
             raise
-        self._reader.store.cache_bytes = memory_bytes // 2
         self._spill = Spill(tempfile.gettempdir(), memory_bytes // 2)
+        self.set_memory(memory_bytes)
         self._reader.spill_to(self._spill)
         self._here = self.welcome.host == process.host()
         self._indexing = threading.Lock()
@@ -228,10 +230,22 @@ class LiveSource:
         return dict(self._client.refused)
 
     @property
-    def beyond_memory(self) -> bool:
-        """Whether more was read than may be kept in memory: what is old is in files."""
-        over = self._spill.mapped_bytes > self._spill.memory_bytes
-        return over or self._reader.store.forgot
+    def memory(self) -> Memory:
+        """How much is kept in memory of what was read, and which rows are not."""
+        store, spill = self._reader.store, self._spill
+        columns = spill.mapped_bytes
+        rows = len(self._reader.recording)
+        spilled = rows_spilled(rows, columns, spill.memory_bytes)
+        return Memory(
+            store.cached_bytes + min(columns, spill.memory_bytes),
+            store.cache_bytes + spill.memory_bytes,
+            max(spilled, store.forgot.get(STEPS, 0)),
+        )
+
+    def set_memory(self, memory_bytes: int) -> None:
+        """Keep so much in memory from now on; see the constructor."""
+        self._reader.store.cache_bytes = memory_bytes // 2
+        self._spill.memory_bytes = memory_bytes // 2
 
     @property
     def stopped(self) -> str:

@@ -181,6 +181,9 @@ class Timeline:
         The environment that is looked at, or None.
     chosen
         The item that is looked at, by the key of its lane.
+    in_file
+        Rows, from the first one, that memory had no room for: what is looked at of
+        them is read again from the recording.
     """
 
     rows: int
@@ -193,6 +196,7 @@ class Timeline:
     pale: frozenset[int] = frozenset()
     focus: int | None = None
     chosen: dict[str, int] = field(default_factory=dict)
+    in_file: int = 0
 
     def lane(self, key: str) -> Lane | None:
         """The lane of this key, or None."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 
+from isoscope.app.settings import Settings
 from isoscope.app.window.sentences import sentence_of
+from isoscope.core.live.memory import Memory
 from isoscope.widgets.document import Phase
 from isoscope.widgets.sources.texts import env_text, state_text, tooltip
+from isoscope.widgets.timeline.hints import IN_FILE, hint_at
+from isoscope.widgets.timeline.legend import legend
 from tests.app import stand_ins
 from tests.live.source import Standing, TestSource
 
@@ -161,11 +165,38 @@ def test_a_chunk_is_chosen_by_a_click_and_left_by_escape(window, follow, run, qt
 
 def test_a_full_memory_is_told_where_the_run_is(window, follow, run, qtbot):
     document = follow(6)
-    told = "more than memory may hold: what is old is read from its recording"
-    assert told not in tooltip(document)
-    run.beyond_memory = True
-    run.go(1)
+    assert "in memory: 1.0 of 128 MiB" in tooltip(document)
+    run.memory = Memory(4 << 20, 4 << 20, 12)
+    told = "native steps before 12 are read again from its recording"
     qtbot.waitUntil(lambda: told in tooltip(document))
+    assert "in memory: 4.0 of 4 MiB" in tooltip(document)
+    timeline = window.panels["timeline"]
+    qtbot.waitUntil(lambda: timeline.canvas.timeline.in_file == 12)
+    assert ("in file", "in the recording only") in legend(timeline.canvas.timeline)
+    place = timeline.canvas.place
+    at = QPointF(place.left + 1, place.lanes_top + 4)
+    assert IN_FILE in hint_at(timeline.canvas, at, document.recording)
+    at.setX(place.right - 1)
+    assert IN_FILE not in hint_at(timeline.canvas, at, document.recording)
+
+
+def test_the_memory_of_a_run_is_chosen_in_the_menu(window, follow, run, qtbot):
+    document = follow(3)
+    costs = window.panels["costs"]
+    qtbot.waitUntil(
+        lambda: costs.memory.text() == "In memory of this run: 1.0 of 128 MiB."
+    )
+    menus = window.frame.header.menu_bar.actions()
+    top = next(a.menu() for a in menus if a.text().replace("&", "") == "Run")
+    below = next(a.menu() for a in top.actions() if a.text().startswith("Memory for"))
+    below.aboutToShow.emit()
+    choices = {a.text(): a for a in below.actions()}
+    assert choices["128 MiB"].isChecked()
+    assert next(iter(choices)) == "4 MiB"
+    choices["4 MiB"].trigger()
+    qtbot.waitUntil(lambda: document.live.memory.cap_bytes == 4 << 20)
+    qtbot.waitUntil(lambda: "of 4 MiB" in costs.memory.text())
+    assert Settings().values.live_memory_mb == 4
 
 
 def test_environments_say_how_they_stand(window, follow, run, qtbot):

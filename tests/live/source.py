@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from isoscope.core.errors import CancelledError
+from isoscope.core.live.memory import Memory
 from isoscope.core.recording.labelled.reader import LabelledSource
 from isoscope.core.recording.labelled.recorder import Recorder
 from tests.live.made_run import MadeRun, identity
@@ -44,7 +45,7 @@ class TestSource:
         self._reader = LabelledSource(path)
         self.told: dict[str, Any] = {}
         self.last_words, self.stopped, self.whole = "", "", True
-        self.beyond_memory = False
+        self.memory = Memory(1 << 20, 128 << 20)
         self.phase = Standing.RUNNING
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.refuse = ""
@@ -63,6 +64,9 @@ class TestSource:
     @property
     def dropped(self) -> dict[str, int]:
         return dict(self.lost)
+
+    def set_memory(self, memory_bytes: int) -> None:
+        self.memory = Memory(1 << 20, memory_bytes)
 
     def go(self, turns: int = 1) -> None:
         """Let the run go on, and what it did be in the file."""

@@ -15,7 +15,8 @@ from isoscope.widgets.costs.bars import StageBars
 from isoscope.widgets.costs.choice import WindowChoice
 from isoscope.widgets.costs.rows import rows_of
 from isoscope.widgets.costs.table import CostsTable
-from isoscope.widgets.costs.words import HOW_TO_RECORD, headline, sums
+from isoscope.widgets.costs.words import HOW_TO_RECORD, headline, memory_words, sums
+from isoscope.widgets.document import Phase
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.turns import InTurn
@@ -59,7 +60,10 @@ class CostsPanel(Panel):
         self.choice = WindowChoice()
         self.choice.changed.connect(self.invalidate)
         self.said, self.note, self.problems = QLabel(), QLabel(), QLabel()
-        for label in (self.said, self.note, self.problems):
+        self.memory = QLabel()
+        self.memory.setObjectName("dim")
+        self.memory.hide()
+        for label in (self.said, self.note, self.memory, self.problems):
             label.setWordWrap(True)
             label.setContentsMargins(10, 2, 10, 2)
         self.note.setObjectName("dim")
@@ -78,8 +82,12 @@ class CostsPanel(Panel):
         self.empty.setObjectName("dim")
         self.empty.setWordWrap(True)
         self.empty.setMargin(20)
-        self._pages = QStackedLayout(self)
-        self._pages.setContentsMargins(0, 0, 0, 0)
+        self._pages = QStackedLayout()
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(self._pages, 1)
+        whole.addWidget(self.memory)
         self._pages.addWidget(self.empty)
         self._pages.addWidget(page)
         self.keep_tool = self._tool(
@@ -136,14 +144,27 @@ class CostsPanel(Panel):
             if other is not None:
                 change(other.grown, self._grown)
                 change(other.phase_changed, self._grown)
+                change(other.live_changed, self._remember)
         self._document = document
         self.report = None
+        self._remember()
         self._asker.forget()
         self._show()
         self.invalidate()
 
     def _grown(self, _: object) -> None:
         self.invalidate(GROWTH_MS)
+
+    def _remember(self) -> None:
+        """Say how much of a watched run is in memory."""
+        document = self._document
+        live = None if document is None else document.live
+        memory = None if live is None else live.memory
+        said = ""
+        if document is not None and memory is not None:
+            said = memory_words(memory, document.recording.row_is)
+        if said != self.memory.text():
+            self._write(self.memory, said)
 
     def _clock_changed(self, new: ClockState, old: ClockState) -> None:
         ranges = [(state.loop_in, state.loop_out) for state in (new, old)]
@@ -205,8 +226,10 @@ class CostsPanel(Panel):
         if report is None:
             self._explain("Looking at the costs…")
             return
+        live = document.phase is Phase.LIVE
         if report.empty:
-            self._explain(f"No times were recorded.\n\n{HOW_TO_RECORD}")
+            said = "No times have come yet." if live else "No times were recorded."
+            self._explain(f"{said}\n\n{HOW_TO_RECORD}")
             return
         self._pages.setCurrentIndex(1)
         self.copy_tool.setEnabled(True)
@@ -216,7 +239,8 @@ class CostsPanel(Panel):
             found = compare(self.kept, report)
         said = headline(report) if found is None else sentence(found)
         if not report.entries:
-            said = f"No profiler entries were recorded. {HOW_TO_RECORD}"
+            said = "have come yet" if live else "were recorded"
+            said = f"No profiler entries {said}. {HOW_TO_RECORD}"
         self._write(self.said, said)
         self._write(self.note, sums(report))
         lines = list(report.problems)

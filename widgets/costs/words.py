@@ -9,6 +9,7 @@ from isoscope.core.costs.samples import Phase
 
 if TYPE_CHECKING:
     from isoscope.core.costs.report import CostReport, WorkerCosts
+    from isoscope.core.live.memory import Memory
 
 ABSENT = "—"
 MOST_ENVS = 4
@@ -38,6 +39,15 @@ def sized(value: float) -> str:
         if value >= factor * 0.9995:
             return f"{_three(value / factor)} {unit}"
     return f"{value:.0f} B"
+
+
+def memory_words(memory: Memory, row_is: str) -> str:
+    """How much of a run that is watched is in memory, and what is not."""
+    said = f"In memory of this run: {memory.words}."
+    if not memory.in_file:
+        return said
+    before = f"{row_is}s before {memory.in_file:,}"
+    return f"{said} {before.capitalize()} are read again from its recording."
 
 
 def number(value: float) -> str:

@@ -105,10 +105,11 @@ def live_lines(document: Document) -> list[str]:
     lines += [f"{count:,} {what} dropped" for what, count in live.dropped]
     if live.stopped:
         lines.append(f"nothing more is kept: {live.stopped}")
-    if live.beyond_memory:
-        lines.append(
-            "more than memory may hold: what is old is read from its recording"
-        )
+    if live.memory is not None:
+        lines.append(f"in memory: {live.memory.words}")
+        if live.memory.in_file:
+            before = f"{document.recording.row_is}s before {live.memory.in_file:,}"
+            lines.append(f"{before} are read again from its recording")
     return lines
 
 

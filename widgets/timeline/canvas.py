@@ -32,6 +32,7 @@ from isoscope.widgets.timeline.overview import (
 from isoscope.widgets.timeline.paint_frame import (
     TICK_ROOM_PX,
     paint_coming,
+    paint_in_file,
     paint_labels,
     paint_ruler,
 )
@@ -299,6 +300,7 @@ class Canvas(QWidget):
         with QPainter(picture) as painter:
             self._prepare(painter, frame)
             paint_coming(painter, frame)
+            paint_in_file(painter, frame)
             paint_labels(painter, frame)
             paint_window(painter, frame)
         self._overview, self._overview_stale = overview, False

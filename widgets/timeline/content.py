@@ -83,6 +83,7 @@ class Content:
         made = self._live(document)
         if made is None:
             made = self._whole(document)
+        made = replace(made, in_file=min(rows_in_file(document), made.rows))
         return seen(self._with_chosen(made, document), document)
 
     def _live(self, document: Document) -> Timeline | None:
@@ -172,6 +173,12 @@ class Content:
         if after >= 0:
             lanes[after + 1 : after + 1] = trajectory_lanes(source, at)
         return replace(made, lanes=tuple(lanes), chosen=chosen)
+
+
+def rows_in_file(document: Document) -> int:
+    """How many rows, the oldest first, of a watched run are no longer in memory."""
+    live = document.live
+    return 0 if live is None or live.memory is None else live.memory.in_file
 
 
 def seen(timeline: Timeline, document: Document) -> Timeline:

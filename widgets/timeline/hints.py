@@ -22,6 +22,7 @@ OVERVIEW = (
     "The whole run. Drag the window to move it, its ends to resize it; double-click "
     "to see everything."
 )
+IN_FILE = "Memory had no room for it: it is read again from the recording."
 NEAR_PX = 4.0
 
 
@@ -42,6 +43,8 @@ def hint_at(canvas: Canvas, at: QPointF, recording: Recording) -> str:
     reach = int(NEAR_PX * canvas.view.per_px)
     lines = describe_row(recording, timeline, row, frame.axis)
     pointed = placed.lane if placed is not None else None
+    if row < timeline.in_file:
+        lines.append(IN_FILE)
     if row < timeline.rows:
         lines += things_at(timeline, row - reach, row + reach + 1, pointed)
     if placed is not None and placed.lane.actor is not None:

@@ -23,6 +23,7 @@ from isoscope.widgets.timeline.frame import (
 )
 from isoscope.widgets.timeline.glyphs import NAMES, draw_glyph
 from isoscope.widgets.timeline.images import hatched
+from isoscope.widgets.timeline.paint_frame import IN_FILE_PX, hatch_in_file
 from isoscope.widgets.timeline.palette import palette
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ def legend(timeline: Timeline) -> list[tuple[Entry, str]]:
             found.append(("odd", "another h"))
         if looks & StepLook.ABSENT:
             found.append(("absent", "h unknown"))
+    if timeline.in_file:
+        found.append(("in file", "in the recording only"))
     found += [(shape, NAMES[shape]) for shape in sorted(shapes)]
     return found
 
@@ -148,6 +151,10 @@ def _swatch(painter: QPainter, colours: Palette, kind: str, box: QRectF) -> None
     theme = colours.theme
     fill = colours.fill(None)
     painter.setPen(Qt.PenStyle.NoPen)
+    if kind == "in file":
+        strip = QRectF(box.left(), box.center().y() - IN_FILE_PX / 2, 9, IN_FILE_PX)
+        hatch_in_file(painter, strip, theme)
+        return
     if kind in ("unknown", "tainted", "absent"):
         ink = theme.error if kind == "tainted" else theme.dim
         painter.setBrush(QBrush(colour(ink), Qt.BrushStyle.BDiagPattern))

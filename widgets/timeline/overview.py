@@ -15,6 +15,7 @@ from isoscope.widgets.timeline import images
 from isoscope.widgets.timeline.frame import colour, draw_pixels
 from isoscope.widgets.timeline.glyphs import draw_glyph
 from isoscope.widgets.timeline.layout import OVERVIEW, OVERVIEW_MARKS
+from isoscope.widgets.timeline.paint_frame import IN_FILE_PX, hatch_in_file
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
@@ -63,6 +64,11 @@ def paint_overview(painter: QPainter, frame: Frame) -> None:
             steps.rows, columns, height, frame.colours, frame.unit
         )
         draw_pixels(painter, pixels, target)
+    if frame.timeline.in_file:
+        wide = min(full.x_of(frame.timeline.in_file), float(full.width))
+        bottom = target.bottom() - IN_FILE_PX
+        strip = QRectF(place.left, bottom, wide, IN_FILE_PX)
+        hatch_in_file(painter, strip, frame.theme)
     left = full.x_of(frame.timeline.rows)
     if left < full.width:
         coming = QRectF(place.left + left, target.top(), full.width - left, OVERVIEW)

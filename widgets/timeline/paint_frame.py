@@ -23,10 +23,12 @@ from isoscope.widgets.timeline.layout import CHIP, LABEL_LEFT
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
+    from isoscope.widgets.theme import Tokens
     from isoscope.widgets.timeline.frame import Frame
     from isoscope.widgets.timeline.layout import Placed
 
 TICK_ROOM_PX = 84.0
+IN_FILE_PX = 4  # height of the strip over what is not in memory
 TIGHT_PX = 13  # lanes lower than this have smaller labels
 
 
@@ -54,6 +56,21 @@ def paint_ruler(painter: QPainter, frame: Frame) -> list[QRectF]:
         painter.drawText(box, LEFT_MIDDLE, tick.label)
         boxes.append(box)
     return boxes
+
+
+def paint_in_file(painter: QPainter, frame: Frame) -> None:
+    """A hatched strip over the rows that memory had no room for, below the ruler."""
+    place, rows = frame.layout, frame.timeline.in_file
+    right = min(frame.x_of(rows), float(place.right))
+    if rows and right > place.left:
+        strip = QRectF(place.left, place.lanes_top - 4, right - place.left, IN_FILE_PX)
+        hatch_in_file(painter, strip, frame.theme)
+
+
+def hatch_in_file(painter: QPainter, strip: QRectF, theme: Tokens) -> None:
+    """What says that rows are read again from the recording."""
+    painter.fillRect(strip, colour(theme.raised))
+    painter.fillRect(strip, QBrush(colour(theme.dim), Qt.BrushStyle.FDiagPattern))
 
 
 def paint_labels(painter: QPainter, frame: Frame) -> None:

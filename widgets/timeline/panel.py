@@ -21,7 +21,7 @@ from isoscope.widgets.signals.span import Span
 from isoscope.widgets.stretch import needs_zoom, stretch_of
 from isoscope.widgets.timeline.canvas import NO_AXIS, Canvas
 from isoscope.widgets.timeline.chunk_choice import ChunkChoice
-from isoscope.widgets.timeline.content import Content, seen
+from isoscope.widgets.timeline.content import Content, rows_in_file, seen
 from isoscope.widgets.timeline.gestures import ZOOM_A_NOTCH, Gestures
 from isoscope.widgets.timeline.hints import hint_at
 from isoscope.widgets.timeline.layout import SCROLLBAR
@@ -232,6 +232,7 @@ class TimelinePanel(Panel):
             change(other.bookmarks_changed, self.rebuild)
             change(other.analysed, self._analysed)
             change(other.told_changed, self._analysed)
+            change(other.live_changed, self._on_live)
             change(other.replayed_changed, self._analysed)
             change(other.chunk_changed, self.chunks.show)
             change(other.hidden_envs_changed, self._show_environments)
@@ -249,6 +250,12 @@ class TimelinePanel(Panel):
     def _analysed(self) -> None:
         if not self._grow.isActive():
             self._grow.start()  # after the others have had their turn
+
+    def _on_live(self) -> None:
+        document, shown = self._document, self.canvas.timeline
+        if document is not None and shown.rows:
+            if min(rows_in_file(document), shown.rows) != shown.in_file:
+                self._analysed()
 
     def _on_grown(self, _rows: int) -> None:
         if not self._grow.isActive():

@@ -74,7 +74,8 @@ class Store:
     cache_bytes
         How much of what was read is kept.
     forgot
-        Whether something that was read is kept no more, since there was too much.
+        By table: up to which row something that was read is kept no more, since there
+        was too much.
 
     Raises
     ------
@@ -87,7 +88,7 @@ class Store:
         self.lock = threading.RLock()
         self.catalog = Catalog()
         self.cache_bytes = CACHE_BYTES
-        self.forgot = False
+        self.forgot: dict[str, int] = {}
         self._cache: OrderedDict[tuple[int, int, str, int, int], Array] = OrderedDict()
         # Looking one up takes longer than reading a block; each knows its length as
         # it was when it was looked up, so the directory's news make them anew.
@@ -121,6 +122,11 @@ class Store:
         self._cache.clear()
         self._cached = 0
         self._defined = self._listed = 0
+
+    @property
+    def cached_bytes(self) -> int:
+        """How much of what was read is kept now."""
+        return self._cached
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -359,9 +365,17 @@ class Store:
         self._cache[key] = values
         self._cached += values.nbytes
         while self._cached > self.cache_bytes and len(self._cache) > 1:
-            self._cached -= self._cache.popitem(last=False)[1].nbytes
-            self.forgot = True
+            (number, block, *_), dropped = self._cache.popitem(last=False)
+            self._cached -= dropped.nbytes
+            self._forget(number, block)
         return values
+
+    def _forget(self, number: int, block: int) -> None:
+        """Note that a block's values are not kept any more."""
+        for name, table in self.tables.items():
+            if table.id == number:
+                stop = table.blocks.firsts[block] + table.blocks.counts[block]
+                self.forgot[name] = max(self.forgot.get(name, 0), stop)
 
     def blob(self, number: int) -> bytes | None:
         """The bytes of a blob; None where it is absent or was lost.

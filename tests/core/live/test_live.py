@@ -321,7 +321,8 @@ def test_what_is_cached_is_bounded_and_read_again(windows: list[Window]) -> None
     env = tap.attach(FakeEnv())
     windows.append(window := Window(memory_bytes=20_000))
     until(lambda: hub()._guests.looking)
-    assert not window.source.beyond_memory
+    assert not window.source.memory.in_file
+    assert window.source.memory.cap_bytes == 20_000
     for _ in range(4):
         run(env, 1000)
     until(lambda: window.rows == 8000)
@@ -336,7 +337,12 @@ def test_what_is_cached_is_bounded_and_read_again(windows: list[Window]) -> None
     spill = window.source.reader._spill
     assert spill is not None
     assert spill.mapped_bytes > 100_000
-    assert window.source.beyond_memory
+    memory = window.source.memory
+    assert 0.5 * 8000 < memory.in_file < 8000
+    assert memory.used_bytes <= max(memory.cap_bytes, 10_000 + store.cached_bytes)
+    window.source.set_memory(1 << 26)
+    assert window.source.memory.cap_bytes == 1 << 26
+    assert spill.memory_bytes == store.cache_bytes == 1 << 25
     steps = window.source.recording.steps
     np.testing.assert_array_equal(steps.event, np.arange(8000))
     np.testing.assert_allclose(np.diff(steps.time_s), 0.01)
