@@ -153,7 +153,10 @@ class SourceChunks:
     key
         int64 [n, 3]: step, epoch, chunk.
     begin, stop
-        int64 [n]: rows where its item begins, ascending, and where it ends.
+        int64 [n]: rows where its item begins, ascending, and where it ends. Of a chunk
+        that the environment told of first, it begins where the environment had told
+        something before, or with the recording: the steps between are those that it
+        holds.
     looks
         Of the whole chunk, `ChunkLook`.
     """
@@ -163,6 +166,7 @@ class SourceChunks:
         whole = np.dtype(np.int64)
         self.key = Track(whole, (3,))
         self.begin, self.end, self.stop = (Track(whole, ()) for _ in range(3))
+        self._acted = 0  # the row of the environment's last part
         self.state = Track(np.dtype(np.uint8), ())
         self.looks = GrowingReducer(np.dtype(np.uint8), np.bitwise_or)
         self.of = Track(whole, ())  # which chunk each event is of
@@ -182,7 +186,7 @@ class SourceChunks:
         """Take in events of this source; `numbers` are theirs in the table."""
         parts = news.key[:, [0, 1, 4]]
         rows = np.maximum(news.row, 0)
-        at = self._locate(_codes(parts), parts, rows)
+        at = self._locate(_codes(parts), parts, self._begun(news.state, rows))
         self.batch = max(self.batch, int(news.slots[:, 1].max(initial=0)))
         self.of.append(at)
         self.told.append(news.state)
@@ -199,6 +203,13 @@ class SourceChunks:
         changed = np.unique(at)
         self.looks.put(changed, LOOKS[self.state.values[changed]])
         self._fit(changed)
+
+    def _begun(self, state: Array, rows: Int64Array) -> Int64Array:
+        """Where a chunk began whose first event this is, for each of them."""
+        acts = (state & State.ENV) > 0
+        told = np.maximum.accumulate(np.append(self._acted, np.where(acts, rows, 0)))
+        self._acted = int(told[-1])
+        return np.where(acts, np.minimum(rows, told[:-1]), rows)
 
     def find(self, step: int, epoch: int, chunk: int) -> int | None:
         """The place of a chunk, or None."""

@@ -73,6 +73,27 @@ def test_an_item_lasts_until_it_is_joined_or_the_next_begins():
     assert source.stop.values.tolist() == [6, 11, OPEN]
 
 
+def test_an_item_told_of_by_the_environment_begins_with_its_steps():
+    """As where a policy publishes its half only when the chunk is over."""
+    late = [
+        (key(0), E, ALL, 10),
+        (key(0), P, ALL, 12),
+        (key(0), J, ALL, 12),
+        (key(1), E, (0, 1), 15),  # an episode ended inside it
+        (key(1), E, (1, 4), 20),
+        (key(1), P, ALL, 22),
+        (key(1), J, ALL, 22),
+        (key(2), E, ALL, 30),
+    ]
+    for cuts in ([8], [1, 3, 4, 5, 8]):
+        chunks = Chunks()
+        for first, stop in pairwise([0, *cuts]):
+            chunks.take(news(late[first:stop], first))
+        source = chunks.sources[0, 0]
+        assert source.begin.values.tolist() == [0, 10, 20]
+        assert source.stop.values.tolist() == [10, 20, OPEN]
+
+
 def test_each_slot_knows_only_its_own_fragments():
     chunks = Chunks()
     lanes = ChunkLanes(chunks)
