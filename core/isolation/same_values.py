@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Of more than this the environments are too much alike to tell anything.
 MOST = 0.05
 MOST_WIDE = 4096  # bytes of an observation that are looked at
+LEAST = 8  # bytes of one that say anything
+LEAST_OF_SOME = 12  # where not all of it is compared
 
 
 class Same(NamedTuple):
@@ -48,14 +50,17 @@ class Same(NamedTuple):
 def same_observations(window: LabelledContext, joined: Joined) -> Iterator[Same]:
     """Yield transitions whose observation is the last one of another environment.
 
-    That one's last may be what its reset told.
+    That one's last may be what its reset told. Components that stay as they are in each
+    episode, a target say, are the environment's own, whatever the scene held.
     """
     table = window.transitions
     took = np.flatnonzero(table.last_row >= 0)
     if not len(took):
         return
     key = np.zeros(len(took), np.uint64)
-    width = 0
+    width, least = 0, LEAST
+    before = table.previous()
+    inside = np.flatnonzero((before >= 0) & (table.episode == table.episode[before]))
     for track in window.fields("observation_after").values():
         if not isinstance(track, Track):
             continue
@@ -63,10 +68,16 @@ def same_observations(window: LabelledContext, joined: Joined) -> Iterator[Same]
         if size > MOST_WIDE:
             continue
         read = track.read(table.first, table.stop)
-        width += size
-        key = key * np.uint64(31) + row_keys(read.values[took])
+        values = read.values.reshape(len(table), size // track.dtype.itemsize)
+        both = inside[read.valid[inside] & read.valid[before[inside]]]
+        own = (values[both] == values[before[both]]).all(axis=0)
+        own &= (values[both] != values[both[:1]]).any(axis=0)  # what is so in all isn't
+        if own.any():
+            values, least = values[:, ~own], LEAST_OF_SOME
+        width += values.shape[1] * track.dtype.itemsize
+        key = key * np.uint64(31) + row_keys(values[took])
         key[~read.valid[took]] = 0
-    if width < 8:  # a few values are soon equal
+    if width < least:  # a few values are soon equal
         return
     rows = table.last_row[took]
     acted = np.asarray(table.valid[took] != 0)

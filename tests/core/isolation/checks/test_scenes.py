@@ -231,6 +231,28 @@ def test_an_observation_that_is_another_s(tmp_path: Path) -> None:
     assert not spoilt.rows.any()
 
 
+@pytest.mark.parametrize("read", [True, False])
+def test_another_s_state_beside_one_s_own_target(tmp_path: Path, read: bool) -> None:
+    def seen(env: int, of: int) -> np.ndarray:
+        # the target stands in place of what is hidden
+        return np.where(np.arange(4) == 2, 0.5 + env, run.seen[of]).astype(np.float32)
+
+    run = Run(tmp_path, 3)
+    for env in range(3):
+        run.reset(env, observation=np.array([0.3 * env, 0, 0.5 + env, 0], np.float32))
+    for k in range(6):
+        for env in range(3):
+            run.k[env] += 1
+            run.restore(env)
+            rows = [run.native(env, s, 0.3 * k + env) for s in range(2)]
+            run.capture(env)
+            run.seen[env] = run.observe(env)
+            of = 0 if read and (env, k) == (1, 3) else env
+            run.transition(env, rows[0], rows[1], observation=seen(env, of))
+    findings = [(f.id, f.env, f.other_env, f.control_step) for f in run.findings()]
+    assert findings == ([("stale-read", 1, 0, 4)] if read else [])
+
+
 def test_a_frame_that_is_another_s(tmp_path: Path) -> None:
     from isoscope.core.recording.labelled import records as r
 
