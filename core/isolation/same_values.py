@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from isoscope.core.isolation.labelled_tables import digest_keys
+from isoscope.core.isolation.own_components import native_numbers, without_own
 from isoscope.core.isolation.row_keys import row_keys
 from isoscope.core.recording.tracks import Track
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 # Of more than this the environments are too much alike to tell anything.
 MOST = 0.05
 MOST_WIDE = 4096  # bytes of an observation that are looked at
-LEAST = 8  # bytes of one that say anything
-LEAST_OF_SOME = 12  # where not all of it is compared
 
 
 class Same(NamedTuple):
@@ -50,17 +49,14 @@ class Same(NamedTuple):
 def same_observations(window: LabelledContext, joined: Joined) -> Iterator[Same]:
     """Yield transitions whose observation is the last one of another environment.
 
-    That one's last may be what its reset told. Components that stay as they are in each
-    episode, a target say, are the environment's own, whatever the scene held.
+    That one's last may be what its reset told.
     """
     table = window.transitions
     took = np.flatnonzero(table.last_row >= 0)
     if not len(took):
         return
     key = np.zeros(len(took), np.uint64)
-    width, least = 0, LEAST
-    before = table.previous()
-    inside = np.flatnonzero((before >= 0) & (table.episode == table.episode[before]))
+    width = 0
     for track in window.fields("observation_after").values():
         if not isinstance(track, Track):
             continue
@@ -68,17 +64,38 @@ def same_observations(window: LabelledContext, joined: Joined) -> Iterator[Same]
         if size > MOST_WIDE:
             continue
         read = track.read(table.first, table.stop)
-        values = read.values.reshape(len(table), size // track.dtype.itemsize)
-        both = inside[read.valid[inside] & read.valid[before[inside]]]
-        own = (values[both] == values[before[both]]).all(axis=0)
-        own &= (values[both] != values[both[:1]]).any(axis=0)  # what is so in all isn't
-        if own.any():
-            values, least = values[:, ~own], LEAST_OF_SOME
-        width += values.shape[1] * track.dtype.itemsize
-        key = key * np.uint64(31) + row_keys(values[took])
+        width += size
+        key = key * np.uint64(31) + row_keys(read.values[took])
         key[~read.valid[took]] = 0
-    if width < least:  # a few values are soon equal
+    if width < 8:  # a few values are soon equal
         return
+    yield from _of_observations(window, joined, took, key)
+
+
+def same_beside_own(window: LabelledContext, joined: Joined) -> Iterator[Same]:
+    """Yield transitions that show another environment's state beside what is one's own.
+
+    A target, say, stands in the observation whatever the scene held. So what is left of
+    it is the other one's last, and holds native numbers that only that one's state had.
+    """
+    table = window.transitions
+    took = np.flatnonzero(table.last_row >= 0)
+    told = without_own(window, took)
+    if told is None:
+        return
+    shown, key = told
+    for one in _of_observations(window, joined, took, key):
+        values = shown[int(np.searchsorted(took, (one.transition or 0) - table.first))]
+        mine = native_numbers(window, one.row, values.dtype)
+        theirs = native_numbers(window, one.other_row, values.dtype)
+        if np.isin(values[np.isin(values, theirs)], mine, invert=True).any():
+            yield one
+
+
+def _of_observations(
+    window: LabelledContext, joined: Joined, took: Array, key: Array
+) -> Iterator[Same]:
+    table = window.transitions
     rows = table.last_row[took]
     acted = np.asarray(table.valid[took] != 0)
     for i, j in _pairs(key, table.env[took], rows, joined, acted):

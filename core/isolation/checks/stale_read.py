@@ -10,7 +10,12 @@ from isoscope.core.isolation.findings import Finding, Taint
 from isoscope.core.isolation.following import Carry
 from isoscope.core.isolation.registry import CannotRunError
 from isoscope.core.isolation.residents import residents
-from isoscope.core.isolation.same_values import Same, same_frames, same_observations
+from isoscope.core.isolation.same_values import (
+    Same,
+    same_beside_own,
+    same_frames,
+    same_observations,
+)
 from isoscope.core.isolation.words import env_named, place_text
 
 if TYPE_CHECKING:
@@ -53,12 +58,22 @@ def run(context: Context) -> Iterator[Finding]:
             if where not in told:
                 told.add(where)
                 yield finding
-    for same in (*same_observations(window, joined), *same_frames(window, joined)):
-        # Of two that see the same, the one that was told already is the wrong one.
-        if (same.env, same.row) not in told and (
-            (same.other, same.other_row) not in told
-        ):
+    seen = set(told)
+    for same in same_observations(window, joined):
+        if _is_new(same, told):
+            seen.add((same.env, same.row))
             yield _by_value(joined, same)
+    for same in same_beside_own(window, joined):
+        if _is_new(same, seen):
+            yield _by_value(joined, same)
+    for same in same_frames(window, joined):
+        if _is_new(same, told):
+            yield _by_value(joined, same)
+
+
+def _is_new(same: Same, told: set[tuple[int, int]]) -> bool:
+    """Of two that see the same, the one that was told already is the wrong one."""
+    return not told & {(same.env, same.row), (same.other, same.other_row)}
 
 
 def _by_events(

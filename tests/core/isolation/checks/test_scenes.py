@@ -231,26 +231,43 @@ def test_an_observation_that_is_another_s(tmp_path: Path) -> None:
     assert not spoilt.rows.any()
 
 
-@pytest.mark.parametrize("read", [True, False])
-def test_another_s_state_beside_one_s_own_target(tmp_path: Path, read: bool) -> None:
+def _with_targets(run: Run, places: list[float], shown: dict[int, int]) -> Run:
+    """Three environments whose observations hold a target each.
+
+    In control step k of env 1, `shown[k]` is whose state it sees.
+    """
+
     def seen(env: int, of: int) -> np.ndarray:
         # the target stands in place of what is hidden
         return np.where(np.arange(4) == 2, 0.5 + env, run.seen[of]).astype(np.float32)
 
-    run = Run(tmp_path, 3)
-    for env in range(3):
-        run.reset(env, observation=np.array([0.3 * env, 0, 0.5 + env, 0], np.float32))
-    for k in range(6):
-        for env in range(3):
+    for env, place in enumerate(places):
+        first = np.array([place, 0, 0.5 + env, 0], np.float32)
+        run.reset(env, at=place, observation=first)
+    for k in range(1, 7):
+        for env, place in enumerate(places):
             run.k[env] += 1
             run.restore(env)
-            rows = [run.native(env, s, 0.3 * k + env) for s in range(2)]
+            rows = [run.native(env, s, 0.3 * k + place) for s in range(2)]
             run.capture(env)
             run.seen[env] = run.observe(env)
-            of = 0 if read and (env, k) == (1, 3) else env
+            of = shown.get(k, env) if env == 1 else env
             run.transition(env, rows[0], rows[1], observation=seen(env, of))
-    findings = [(f.id, f.env, f.other_env, f.control_step) for f in run.findings()]
-    assert findings == ([("stale-read", 1, 0, 4)] if read else [])
+    return run
+
+
+def test_another_s_state_beside_one_s_own_target(tmp_path: Path) -> None:
+    run = _with_targets(Run(tmp_path, 3), [0.0, 0.25, 0.5], {4: 0})
+    found = run.only("stale-read")
+    assert (found.env, found.other_env, found.control_step) == (1, 0, 4)
+
+
+@pytest.mark.parametrize("places", [[0.0, 0.25, 0.5], [0.25, 0.25, 0.5]])
+def test_of_one_s_own_state_beside_the_target(
+    tmp_path: Path, places: list[float]
+) -> None:
+    run = _with_targets(Run(tmp_path, 3, digests=False), places, {})
+    assert not [f for f in run.findings() if f.id == "stale-read"]
 
 
 def test_a_frame_that_is_another_s(tmp_path: Path) -> None:
