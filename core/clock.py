@@ -27,6 +27,7 @@ backwards ``begin < t <= end``, so both ways take the same time over the same ro
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -121,7 +122,7 @@ class Clock:
         self._ends = empty  # play time at which each row ends, then each of the tail
         self._tail = empty  # how long each step of the tail lasts
         self._played_s = 0.0  # play time of the cursor, between rows too
-        self._marks: dict[str, list[int]] = {}
+        self._marks: dict[str, array[int]] = {}
 
     # -- what it says ---------------------------------------------------------------
 
@@ -168,8 +169,12 @@ class Clock:
         return self._begins(min(max(row, 0), len(self._ends)))
 
     def marks(self, name: str) -> list[int]:
-        """The rows marked under this name, ascending, each once."""
-        return self._marks.get(name, [])
+        """A copy of the rows marked under this name, ascending, each once."""
+        return list(self._marks.get(name, ()))
+
+    def has_marks(self, name: str) -> bool:
+        """Whether any row is marked under this name."""
+        return bool(self._marks.get(name))
 
     # -- commands: what there is to play ---------------------------------------------
 
@@ -230,15 +235,15 @@ class Clock:
         given = np.asarray(rows, np.int64)
         if (given[1:] <= given[:-1]).any():  # mostly they are in order already
             given = np.unique(given)
-        self._marks[name] = given.tolist()
+        self._marks[name] = array("q", given.tolist())
 
     def add_marks(self, name: str, rows: Array | list[int]) -> None:
         """Name more rows; costs what they are many if they lie near the end."""
         new = np.unique(np.asarray(rows, np.int64)).tolist()
         if new:
-            marks = self._marks.setdefault(name, [])
+            marks = self._marks.setdefault(name, array("q"))
             at = bisect_left(marks, new[0])
-            marks[at:] = sorted({*marks[at:], *new})
+            marks[at:] = array("q", sorted({*marks[at:], *new}))
 
     # -- commands: the cursor ----------------------------------------------------------
 
@@ -266,7 +271,7 @@ class Clock:
         Stops playing. Past the last mark it goes to the last one. Returns whether
         there was a mark in that direction; if not, nothing changes.
         """
-        marks = self.marks(name)
+        marks = self._marks.get(name, ())
         row = self._state.row
         # Only marks of rows that are there; a source may be marked ahead of its rows.
         begin, end = bisect_left(marks, 0), bisect_left(marks, self._state.rows)

@@ -2,6 +2,7 @@
 
 Each call costs what the new rows are many. `isoscope.core.timeaxis` says what an axis
 is; the usual h, which every row of the native time lasts, is settled by the first rows.
+They grow where the recording's steps do, in memory or beyond it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from isoscope.core.timeaxis import LONGEST_S, TimeAxis, TimeKind
 
 if TYPE_CHECKING:
     from isoscope.core.recording.model import StepTable
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Array, Int64Array
 
 SETTLED = 1024  # rows by which the usual h is known well enough
@@ -24,10 +26,12 @@ _REAL = np.dtype(np.float64)
 class _Grown:
     """One time: its durations, where each row ends, whether it ever went back."""
 
-    def __init__(self, kind: TimeKind) -> None:
+    def __init__(self, kind: TimeKind, spill: Spill | None) -> None:
         self.kind = kind
         self.known = False  # whether any row says it
-        self._stamps, self._lasts, self._ends = (Track(_REAL, ()) for _ in range(3))
+        self._stamps, self._lasts, self._ends = (
+            Track(_REAL, (), spill=spill) for _ in range(3)
+        )
         self._forward = True
 
     def __len__(self) -> int:
@@ -67,12 +71,12 @@ class GrowingAxes:
     """The times over one recording's rows, the usual one first."""
 
     def __init__(self) -> None:
-        self._begin()
+        self._begin(None)
         self._focus: int | None = None
 
-    def _begin(self) -> None:
+    def _begin(self, spill: Spill | None) -> None:
         self._recording, self._scene, self._native, self._control = (
-            _Grown(kind)
+            _Grown(kind, spill)
             for kind in (
                 TimeKind.RECORDING,
                 TimeKind.SCENE,
@@ -102,9 +106,9 @@ class GrowingAxes:
         rows = min(len(steps), len(control_s))
         done = len(self._native)
         if done < SETTLED < rows or rows < done:
-            self._begin()
+            self._begin(steps.spill)
         elif focus != self._focus:
-            self._control = _Grown(TimeKind.CONTROL)
+            self._control = _Grown(TimeKind.CONTROL, steps.spill)
         self._focus = focus
         self._take_steps(steps, len(self._native), rows)
         self._take_control(steps.h_s, control_s, own, len(self._control), rows)

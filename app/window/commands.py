@@ -214,7 +214,7 @@ class Commands:
         document = self.active
         if document is None:
             return
-        if self.clock.marks("control"):
+        if self.clock.has_marks("control"):
             self.clock.step_mark("control", count)
             return
         if id(document) not in self._told_native:

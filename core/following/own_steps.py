@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.findings import Audit, Finding
     from isoscope.core.isolation.stretches import Stretch
     from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Array, Int64Array
 
 LOOK_AGAIN = 1.05
@@ -36,8 +37,8 @@ _INT, _REAL = np.dtype(np.int64), np.dtype(np.float64)
 class GrowingTurns(Turns):
     """The rows of one environment, with breaks between episodes; appended to."""
 
-    def __init__(self) -> None:
-        self._sequence, self._place = Track(_INT, ()), Track(_INT, ())
+    def __init__(self, spill: Spill | None = None) -> None:
+        self._sequence, self._place = (Track(_INT, (), spill=spill) for _ in range(2))
         self._taken = 0
         self._last = -1  # the episode of the last row
 
@@ -80,11 +81,6 @@ class OwnSteps:
         self._turns: dict[int, GrowingTurns] = {}
         self._usual_s: float | None = None
         self._control = Track(_REAL, ())
-        self._unknown = Track(_REAL, ())  # NaN for every row
-        self._certain = Track(_REAL, ())
-        self._linked = Track(np.dtype(np.bool_), ())
-        self._parent = Track(np.dtype(np.int32), ())
-        self._reason = Track(np.dtype(np.int8), ())
         self._episodes: set[tuple[int, int]] = set()
         self._attribution: Attribution | None = None
         self._stretches: dict[int, tuple[int, tuple[Stretch, ...], Finding]] = {}
@@ -122,7 +118,9 @@ class OwnSteps:
 
     def turns_of(self, env: int) -> Turns:
         """The rows of one environment, broken between episodes."""
-        found = self._turns.setdefault(env, GrowingTurns())
+        found = self._turns.get(env)
+        if found is None:
+            found = self._turns[env] = GrowingTurns(self.recording.steps.spill)
         labels = self.recording.labels
         if labels is not None:
             found.catch_up(self.rows_of(env), labels.episode)
@@ -134,6 +132,7 @@ class OwnSteps:
         if labels is None or upto <= self.rows:
             return False
         first, self.rows = self.rows, upto
+        spill = self._control.spill = self.recording.steps.spill
         env = np.asarray(labels.env[first:upto])
         order = np.argsort(env, kind="stable")
         grouped = env[order]
@@ -142,14 +141,15 @@ class OwnSteps:
             whose = int(env[part[0]])
             if whose >= 0:
                 rows = part.astype(np.int64) + first
-                self._own.setdefault(whose, Track(_INT, ())).append(rows)
+                if whose not in self._own:
+                    self._own[whose] = Track(_INT, (), spill=spill)
+                self._own[whose].append(rows)
         for whose, turns in self._turns.items():  # somebody draws these
             turns.catch_up(self.rows_of(whose), labels.episode)
         self._take_columns(labels, first, upto)
         return len(self._own) != known
 
     def _take_columns(self, labels: Labels, first: int, upto: int) -> None:
-        count = upto - first
         part = Labels(
             labels.env[first:upto],
             labels.episode[first:upto],
@@ -167,11 +167,6 @@ class OwnSteps:
         begun = (part.env >= 0) & (part.episode >= 0)
         pairs = np.unique(np.stack([part.env[begun], part.episode[begun]]), axis=1)
         self._episodes.update(zip(*pairs.tolist(), strict=True))
-        self._unknown.append(np.full(count, np.nan))
-        self._certain.append(np.ones(count))
-        self._linked.append(np.ones(count, np.bool_))
-        self._parent.append(np.full(count, -1, np.int32))
-        self._reason.append(np.full(count, Reason.NONE, np.int8))
 
     @property
     def substeps(self) -> int | None:
@@ -183,27 +178,29 @@ class OwnSteps:
         """What is known now; its attribution is one object that grows."""
         rows, given = self.rows, self.recording.labels
         labels = Labels.unknown(0) if given is None else _cut(given, rows)
-        unknown, parent = self._unknown.values, self._parent.values
+        unknown, parent = _every(np.nan, rows), _every(np.int32(-1), rows)
+        certain, linked = _every(1.0, rows), _every(np.True_, rows)
+        reason = _every(np.int8(Reason.NONE), rows)
         known = self._attribution
         if known is None:
             known = self._attribution = Attribution(
                 labels=labels,
-                linked=self._linked.values,
+                linked=linked,
                 residual_m=unknown,
                 margin_m=unknown,
-                confidence=self._certain.values,
-                reason=self._reason.values,
+                confidence=certain,
+                reason=reason,
                 parent=parent,
                 track=parent,
                 scene_time_s=unknown,
                 scene_time_since_s=unknown,
                 substeps_how="the recording says it",
             )
-        known.labels, known.linked = labels, self._linked.values
+        known.labels, known.linked = labels, linked
         known.residual_m = known.margin_m = unknown
         known.scene_time_s = self.recording.steps.scene_time_s[:rows]
         known.scene_time_since_s = unknown
-        known.confidence, known.reason = self._certain.values, self._reason.values
+        known.confidence, known.reason = certain, reason
         known.parent = known.track = parent
         known.environments, known.episodes = len(self._own), len(self._episodes)
         known.substeps = self.substeps
@@ -246,6 +243,11 @@ class FollowedAnalysis(Analysis):
     def turns_of(self, env: int) -> Turns:
         """The rows of one environment, broken between episodes."""
         return self._known.turns_of(env)
+
+
+def _every(value: Any, rows: int) -> Array:
+    """The same value in every row, kept once."""
+    return np.broadcast_to(np.asarray(value), rows)
 
 
 def _cut(labels: Labels, rows: int) -> Labels:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isoscope.core.recording.labelled.labelled import LabelledRecording
+    from isoscope.core.recording.spill import Spill
 
 Severity = Literal["error", "warning", "note"]
 
@@ -110,6 +111,11 @@ class StepTable:
     def tracks(self) -> tuple[Track, ...]:
         """The columns as tracks."""
         return self._event, self._time, self._h, self._gravity, self._scene_time
+
+    @property
+    def spill(self) -> Spill | None:
+        """Where they grow beyond memory, and what is worked out for each step, too."""
+        return self._event.spill
 
     def append(
         self,

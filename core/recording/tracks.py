@@ -148,10 +148,12 @@ class Track:
         The recording's row that the track begins at.
     capacity
         Rows to reserve; more are made by doubling.
+    spill
+        Where it grows; by default in memory.
     """
 
     ragged = False
-    spill: Spill | None = None  # where it grows; by default in memory
+    spill: Spill | None = None
 
     def __init__(
         self,
@@ -159,6 +161,7 @@ class Track:
         shape: tuple[int, ...],
         first: int = 0,
         capacity: int = 64,
+        spill: Spill | None = None,
     ) -> None:
         self._dtype = np.dtype(dtype)
         self._shape = shape
@@ -167,6 +170,8 @@ class Track:
         self._valid: BoolArray = np.zeros(max(capacity, 1), np.bool_)
         self._length = 0
         self._odd: dict[int, Array] = {}
+        if spill is not None:
+            self.spill = spill
 
     @classmethod
     def of(cls, values: Array, valid: BoolArray | None = None, first: int = 0) -> Track:

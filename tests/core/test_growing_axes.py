@@ -9,6 +9,7 @@ from isoscope.core.clock import Clock, TimeKind
 from isoscope.core.controltime import control_axis, scene_axis
 from isoscope.core.growing_axes import GrowingAxes
 from isoscope.core.recording.model import StepTable
+from isoscope.core.recording.spill import Spill
 from isoscope.core.timeaxis import TimeAxis
 from isoscope.core.timeline.ruler import goes_forward
 
@@ -77,3 +78,17 @@ def test_marks_are_added_in_order_each_once():
     assert clock.marks("control") == [3, 4, 9, 11, 12]
     clock.add_marks("event", [5])
     assert clock.marks("event") == [5]
+
+
+def test_they_grow_where_the_steps_do(tmp_path):
+    spill = Spill(tmp_path, 0)
+    steps, growing = StepTable(), GrowingAxes()
+    for track in steps.tracks:
+        track.spill = spill
+    rows = 1 << 14
+    unknown = np.full((rows, 3), np.nan)
+    steps.append(np.arange(rows), np.arange(rows) * 0.1, np.full(rows, 0.1), unknown)
+    of_steps = spill.mapped_bytes
+    axes = growing.axes(steps, np.zeros(rows))
+    mine = sum(a.stamps.nbytes + a.durations_s.nbytes for a in axes)
+    assert spill.mapped_bytes - of_steps >= mine > 0

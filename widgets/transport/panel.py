@@ -275,7 +275,7 @@ class TransportPanel(Panel):
         self.readout.set_row(state.row, state.beyond)
         for button in self._glyphs:
             button.setEnabled(some)
-        known = some and bool(clock.marks("control"))
+        known = some and clock.has_marks("control")
         for button, way in ((self.previous, "back (Left)"), (self.next, "on (Right)")):
             button.setEnabled(known)
             reason = "" if known or not some else ": not known for this recording"

@@ -18,6 +18,7 @@ from isoscope.core.recording.tracks import Track, Window
 if TYPE_CHECKING:
     from isoscope.core.recording.labelled.labelled import Key, LabelledRecording
     from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import AnyTrack, Array, BoolArray, Int64Array
 
 OVER = "transitions"
@@ -29,8 +30,10 @@ _ABSENT = -1
 class _Taken:
     """Which native steps each control step of one environment took."""
 
-    def __init__(self) -> None:
-        self.first, self.last, self.number = (Track(_INT, ()) for _ in range(3))
+    def __init__(self, spill: Spill | None) -> None:
+        self.first, self.last, self.number = (
+            Track(_INT, (), spill=spill) for _ in range(3)
+        )
 
 
 class TransitionRows:
@@ -83,7 +86,9 @@ class TransitionRows:
         number = np.arange(start, stop, dtype=np.int64)
         for whose in np.unique(env[known]).tolist():
             at = np.flatnonzero(known & (env == whose))
-            taken = self._envs.setdefault(whose, _Taken())
+            taken = self._envs.get(whose)
+            if taken is None:
+                taken = self._envs[whose] = _Taken(self.recording.steps.spill)
             before = int(taken.last.values[-1]) if len(taken.last) else -1
             # One that ends before the last one ended can't be found by its rows.
             top = np.maximum.accumulate(np.concatenate([[before], last[at]]))

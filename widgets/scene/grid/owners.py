@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.recording.tracks import Track
+
 if TYPE_CHECKING:
     from isoscope.core.recording.model import Labels, Recording
-    from isoscope.core.recording.tracks import Array
     from isoscope.widgets.session import Document
 
 NO_ACTORS: frozenset[int] = frozenset()
+_INT = np.dtype(np.int64)
 
 
 class OwnRows:
@@ -24,12 +26,12 @@ class OwnRows:
     def __init__(self) -> None:
         self._recording: Recording | None = None
         self._seen = 0
-        self._parts: dict[int, list[Array]] = {}
+        self._own: dict[int, Track] = {}
 
     def follow(self, recording: Recording) -> None:
         """Take in the rows that came since; another recording begins anew."""
         if recording is not self._recording:
-            self._recording, self._seen, self._parts = recording, 0, {}
+            self._recording, self._seen, self._own = recording, 0, {}
         labels = recording.labels
         total = 0 if labels is None else min(len(labels), len(recording))
         if labels is None or total <= self._seen:
@@ -40,24 +42,22 @@ class OwnRows:
         for own in np.split(order, ends):
             whose = int(env[own[0]])
             if whose >= 0:
-                self._parts.setdefault(whose, []).append(own + self._seen)
+                if whose not in self._own:
+                    self._own[whose] = Track(_INT, (), spill=recording.steps.spill)
+                self._own[whose].append(own + self._seen)
         self._seen = total
 
     @property
     def environments(self) -> tuple[int, ...]:
         """Those that have a row, ascending."""
-        return tuple(sorted(self._parts))
+        return tuple(sorted(self._own))
 
     def last_row(self, env: int, row: int) -> int:
         """The environment's last row at or before this one; -1 if none."""
-        parts = self._parts.get(env, [])
-        if len(parts) > 64:
-            # One look at growth after another: put together now and then.
-            parts = self._parts[env] = [np.concatenate(parts)]
-        for part in reversed(parts):
-            if part[0] <= row:
-                return int(part[np.searchsorted(part, row, "right") - 1])
-        return -1
+        own = self._own.get(env)
+        if own is None or own.values[0] > row:
+            return -1
+        return int(own.values[np.searchsorted(own.values, row, "right") - 1])
 
 
 class Owners:
