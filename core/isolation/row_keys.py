@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from isoscope.core.recording.tracks import Array
 
 
@@ -27,3 +29,13 @@ def row_keys(values: Array) -> Array:
         key = (key ^ words[:, column]) * np.uint64(0x9E3779B97F4A7C15)
         key ^= key >> np.uint64(29)
     return key
+
+
+def rows_alike(rows: Array, keys: Array) -> Iterator[list[int]]:
+    """Yield the rows of each key that several have, ascending."""
+    known = keys != 0
+    rows, keys = rows[known], keys[known]
+    order = np.argsort(keys, kind="stable")
+    parts = np.split(rows[order], np.flatnonzero(np.diff(keys[order])) + 1)
+    for part in sorted((p for p in parts if len(p) > 1), key=lambda p: int(p[0])):
+        yield sorted(part.tolist())

@@ -8,15 +8,14 @@ import numpy as np
 
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.following import Carry
+from isoscope.core.isolation.observed_starts import observed_starts
 from isoscope.core.isolation.registry import CannotRunError
-from isoscope.core.isolation.row_keys import row_keys
+from isoscope.core.isolation.row_keys import rows_alike
 from isoscope.core.isolation.seeding import seed_at, seeds_by_env
 from isoscope.core.isolation.starts import How, odd_starts
 from isoscope.core.isolation.states import state_keys
 from isoscope.core.isolation.words import envs_named
 from isoscope.core.recording.model import StepKind
-from isoscope.core.recording.tracks import Track
-from isoscope.core.replay.fields import take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,6 @@ ID = "identical-start"
 SEVERITY: Severity = "warning"
 ABOUT = "environments that begin episodes in the same state, to the last bit"
 LISTED_AT_MOST = 16  # native steps, and starts
-WIDEST = 4096  # bytes of an observation that are looked at
 
 
 def run(context: Context) -> Iterator[Finding]:
@@ -47,7 +45,7 @@ def run(context: Context) -> Iterator[Finding]:
     groups: dict[tuple[int, ...], list[list[int]]] = {}
     seen: set[int] = set()
     for rows, keys in looks:
-        for alike in _alike(rows, keys):
+        for alike in rows_alike(rows, keys):
             envs = tuple(sorted({int(labels.env[r]) for r in alike}))
             # Resets of unknown owners begin alike: that is why the owners are unknown.
             if len(envs) < 2 and envs != (-1,):
@@ -57,7 +55,10 @@ def run(context: Context) -> Iterator[Finding]:
             if not seen.issuperset(alike):
                 groups.setdefault(envs, []).append(alike)
             seen.update(alike)
-    always = any(len(rows) > 1 and len(np.unique(keys)) == 1 for rows, keys in looks)
+    always = any(
+        len(rows) > 1 and keys.all() and len(np.unique(keys)) == 1
+        for rows, keys in looks
+    )
     for envs, starts in groups.items():
         yield _finding(subject, envs, starts, always)
 
@@ -91,7 +92,7 @@ def _looks(context: Context, resets: Array) -> list[tuple[Array, Array]]:
 
     After the reset's own step by its state, or its digest; before the first control
     step by digest, since somebody may have set the state in between; and by what the
-    reset gave back as observation.
+    reset gave back as observation, whole or without what is the environment's own.
     """
     window = context.labelled
     if window is None:
@@ -107,7 +108,7 @@ def _looks(context: Context, resets: Array) -> list[tuple[Array, Array]]:
     # One that took another's state from the scene is a missed restore, and no start.
     first = first[~np.isin(first, _from_others(window))]
     looks.append((before[first], window.digests("before")[first]))
-    looks.append(_observed(window))
+    looks += observed_starts(window)
     return looks
 
 
@@ -119,37 +120,6 @@ def _from_others(window: LabelledContext) -> list[int]:
         for start in odd_starts(joined, window)
         if start.how is How.SCENE
     ]
-
-
-def _observed(window: LabelledContext) -> tuple[Array, Array]:
-    table = window.transitions
-    at = np.flatnonzero((table.valid == 0) & (table.first_row >= 0))
-    at = at[table.first_row[at] < len(window.steps)]
-    at = at[window.steps.reset[table.first_row[at]]]
-    key = np.zeros(len(at), np.uint64)
-    width = 0
-    for track in window.fields("observation_after").values():
-        if not isinstance(track, Track) or not len(at):
-            continue
-        size = int(np.prod(track.shape, dtype=np.int64)) * track.dtype.itemsize
-        if size > WIDEST:
-            continue
-        width += size
-        values, valid = take(track, at)
-        key = np.where(valid, key * np.uint64(31) + row_keys(values), np.uint64(0))
-    if width < 8:  # a few values are soon equal
-        key[:] = 0
-    return table.first_row[at], key
-
-
-def _alike(rows: Array, keys: Array) -> Iterator[list[int]]:
-    """Yield the rows of each key that several have, ascending."""
-    known = keys != 0
-    rows, keys = rows[known], keys[known]
-    order = np.argsort(keys, kind="stable")
-    parts = np.split(rows[order], np.flatnonzero(np.diff(keys[order])) + 1)
-    for part in sorted((p for p in parts if len(p) > 1), key=lambda p: int(p[0])):
-        yield sorted(part.tolist())
 
 
 def _finding(

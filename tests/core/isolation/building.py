@@ -118,6 +118,8 @@ class Run:
         self.world: dict[int, tuple[float, float, float]] = {}
         self.own: dict[int, tuple[float, float, float]] = {}
         self.configuration = dict.fromkeys(self.scene_of, "usual")
+        # What an environment observes in place of what is hidden, where it has one.
+        self.targets: dict[int, float] = {}
         self.episode = dict.fromkeys(range(envs), 0)
         self.k = dict.fromkeys(range(envs), 0)
         self.draws = dict.fromkeys(range(envs), 0)
@@ -235,7 +237,8 @@ class Run:
 
     def observe(self, env: int) -> Any:
         place, speed, hidden = self.world[self.scene_of[env]]
-        return np.array([place, speed, hidden, place * speed], np.float32)
+        third = self.targets.get(env, hidden)
+        return np.array([place, speed, third, place * speed], np.float32)
 
     def transition(
         self, env: int, first: int, last: int, push: float = 0.0, **more: Any

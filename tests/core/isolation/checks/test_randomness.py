@@ -144,6 +144,24 @@ def test_a_reset_that_gives_another_s_observation(tmp_path: Path) -> None:
     assert [(f.env, f.other_env) for f in found] == [(2, 1)]
 
 
+@pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize("scenes", [[0, 0, 0], [0, 1, 2]])
+def test_a_start_in_another_s_place_with_a_target_of_its_own(
+    tmp_path: Path, scenes: list[int], alike: bool
+) -> None:
+    run = Run(tmp_path, 3, scenes=scenes)
+    run.targets = {0: 0.5, 1: 1.5, 2: 2.5}
+    run.resets()
+    seen = [run.seen[0][:2], run.seen[0][3:]]
+    place = run.own[0][0] if alike else 0.9
+    # What a snapshot holds of the last step is not the same in both.
+    run.own[2] = (place, run.own[0][1], 0.25)
+    told = np.concatenate([seen[0], [np.float32(2.5)], seen[1]])
+    run.transition(2, run.rows - 1, run.rows - 1, observation=told)
+    found = [f for f in run.steps(4).findings() if f.id == "identical-start"]
+    assert [(f.env, f.other_env) for f in found] == ([(2, 0)] if alike else [])
+
+
 # -- shared-task-state -----------------------------------------------------------------
 
 

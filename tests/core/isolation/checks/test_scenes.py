@@ -236,23 +236,20 @@ def _with_targets(run: Run, places: list[float], shown: dict[int, int]) -> Run:
 
     In control step k of env 1, `shown[k]` is whose state it sees.
     """
-
-    def seen(env: int, of: int) -> np.ndarray:
-        # the target stands in place of what is hidden
-        return np.where(np.arange(4) == 2, 0.5 + env, run.seen[of]).astype(np.float32)
-
+    run.targets = {0: 0.5, 1: 1.5, 2: 2.5}
     for env, place in enumerate(places):
-        first = np.array([place, 0, 0.5 + env, 0], np.float32)
-        run.reset(env, at=place, observation=first)
+        run.reset(env, at=place)
     for k in range(1, 7):
         for env, place in enumerate(places):
             run.k[env] += 1
             run.restore(env)
             rows = [run.native(env, s, 0.3 * k + place) for s in range(2)]
             run.capture(env)
-            run.seen[env] = run.observe(env)
-            of = shown.get(k, env) if env == 1 else env
-            run.transition(env, rows[0], rows[1], observation=seen(env, of))
+            seen = run.observe(env)
+            if env == 1 and k in shown:
+                theirs = run.seen[shown[k]]
+                seen = np.where(np.arange(4) == 2, seen, theirs).astype(np.float32)
+            run.transition(env, rows[0], rows[1], observation=seen)
     return run
 
 
