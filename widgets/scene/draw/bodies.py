@@ -66,7 +66,11 @@ class DrawnCell:
 
 
 class Bodies:
-    """The geometry of a recording's actors, on the graphics card."""
+    """The geometry of a recording's actors, on the graphics card.
+
+    Where there is none nothing is asked of the card at all: what a program is told
+    waits until it is drawn, and would wait for ever.
+    """
 
     def __init__(self) -> None:
         self._lit = gloo.Program(shaders.BODY_VERTEX, shaders.BODY_FRAGMENT)
@@ -147,6 +151,8 @@ class Bodies:
         wire: bool = False,
     ) -> None:
         """The opaque or the translucent ones, with light."""
+        if not self._ranges:
+            return
         program = self._lit
         for name, value in look.items():
             program[name] = value
@@ -158,6 +164,8 @@ class Bodies:
         self, actors: ActorTexture, deformed: Deformed, look: Mapping[str, Any]
     ) -> None:
         """Flattened onto the ground, in one colour."""
+        if not self._ranges:
+            return
         for name, value in look.items():
             self._shadow[name] = value
         self._draw(self._shadow, actors, deformed)
@@ -200,6 +208,8 @@ class Bodies:
         colour: tuple[float, ...],
     ) -> None:
         """These actors in one colour, moved sideways in the picture."""
+        if not self.has(chosen):
+            return
         program = self._flat
         program["u_clip"] = clip
         program["u_shift"] = shift
@@ -237,6 +247,8 @@ class Bodies:
         enter
             Called with a cell's number before it is drawn.
         """
+        if not self._ranges:
+            return
         program = self._shadow if shadows else self._lit
         for name, value in look.items():
             program[name] = value
