@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 REASONS = ("terminated_reason", "truncated_reason")
 MOST_FORMS = 64
 _NUMBERS = FIXED - {str, bytes, type(None)}
-_AND = object()  # between keys
 ROW_BYTES = 1000  # of a control step that waits to be packed, besides its vectors
 pack_transition = TRANSITIONS.packer.pack
 
@@ -148,6 +147,8 @@ class PlainSteps:
         self._later = partial(intake.later, intake.tables["transitions"], self.pack)
         self._size = size
         self._forms: dict[tuple[Any, ...], Form | None] = {}
+        self._last_key: tuple[Any, ...] = ()
+        self._last_form: Form | None = None
 
     def add(self, step: tuple[Any, ...]) -> int:
         """Record one, the fields of a `PlainStep`; its number, -1 where refused."""
@@ -178,14 +179,24 @@ class PlainSteps:
         if type(terms) is not dict or type(info) is not dict:
             return None
         values = *terms.values(), *info.values()
-        key = *terms, _AND, *info, name, *map(type, values)
-        try:
-            form = self._forms[key]
-        except KeyError:
-            form = _form(tuple(terms), tuple(info), values, name)
-            if len(self._forms) < MOST_FORMS:
-                self._forms[key] = form
+        key = tuple(terms), tuple(info), tuple(map(type, values)), name
+        if key == self._last_key:  # mostly
+            form = self._last_form
+        else:
+            form = self._form(key, values)
         return None if form is None else (form, values)
+
+    def _form(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> Form | None:
+        forms = self._forms
+        if key in forms:
+            form = forms[key]
+        else:
+            terms, info, _, name = key
+            form = _form(terms, info, values, name)
+            if len(forms) < MOST_FORMS:
+                forms[key] = form
+        self._last_key, self._last_form = key, form
+        return form
 
     def pack(self, raws: list[tuple[Any, ...]]) -> None:
         """Append these: the `pack` of `IntakeRecorder.transition_later`."""

@@ -117,11 +117,8 @@ class Readers:
                 vectors[d] = angular()
             for fill, values in joints:
                 fill(values)
-            for k, (get, dtype, size) in enumerate(soft, at):
-                nodes = np.asarray(get(), dtype)
-                if nodes.size != size:
-                    raise ValueError("a deformable body has another number of nodes")
-                parts[k] = nodes.tobytes()
+            if soft:
+                parts[at:] = map(_nodes, soft)
             parts[0], parts[1] = head, pack(*rotations)
             return join(parts)
 
@@ -159,6 +156,15 @@ def _vectors(physics: Any, count: int, real: Any) -> tuple[Any, Any]:
         pass
     plain = Plain(count, dtype.char)
     return plain, plain.memory
+
+
+def _nodes(one: tuple[Get, np.dtype[Any], int]) -> bytes:
+    """What a deformable body's nodes are displaced by."""
+    get, dtype, size = one
+    nodes = np.asarray(get(), dtype)
+    if nodes.size != size:
+        raise ValueError("a deformable body has another number of nodes")
+    return nodes.tobytes()
 
 
 def _size(get: Get) -> int:

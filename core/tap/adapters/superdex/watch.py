@@ -119,7 +119,8 @@ class SceneWatch:
         self._left = -1
         self._steps: list[bytes] = []
         self._events: list[bytes] = []
-        self._texts: dict[str, int] = {}
+        text = session.recorder.intake.text
+        self._restore_text, self._capture_text = text("restore"), text("capture")
         self._last = b"", 0  # states that were handed on, and where the last begins
         self._capture = scene.capture_state_to_bytes
         self._pid = os.getpid()
@@ -190,35 +191,46 @@ class SceneWatch:
 
     def hand_on(self) -> None:
         """Give what was read to the recording: before anybody asks for its numbers."""
-        steps, events, size, owner = self._steps, self._events, self._end, self.owner
+        size, events, owner = self._end, self._events, self.owner
         if not size and not events:
             return
-        count, place = len(steps), _NOBODY
-        if owner is not None:
-            k = owner.control_step
-            kind = SUBSTEP if k else RESET
-            place = (owner.number, owner.episode, k, owner.substep, kind)
-            owner.substep += count
-        taken, begin = None, self._begin
+        steps, taken, begin = self._steps, None, self._begin
+        count = len(steps)
         if size:
             states = bytes(self._states)
             self._states.clear()
             self._last = states, begin
-            where = self._pid, get_ident()
-            about = self._gravity, self._digest, states, self._left
-            taken = *place, *where, *about, b"".join(steps)
+            env, episode, k, substep, kind = _NOBODY
+            if owner is not None:
+                env, episode, k = owner.number, owner.episode, owner.control_step
+                substep, kind = owner.substep, SUBSTEP if k else RESET
+                owner.substep = substep + count
+            taken = (
+                env,
+                episode,
+                k,
+                substep,
+                kind,
+                self._pid,
+                get_ident(),
+                self._gravity,
+                self._digest,
+                states,
+                self._left,
+                b"".join(steps),
+            )
             self._begin = self._end = 0
             self._left = -1
-            self._steps = []
-        self._events = []
-        row = self._rows.add((taken, begin, events), count, size)
-        if row < 0 or not count:
-            return
-        self.last_row = row + count - 1
-        if owner is not None:
-            if owner.first_row < 0:
-                owner.first_row = row
-            owner.last_row = self.last_row
+            steps.clear()
+        if events:
+            self._events = []
+        row = self._rows.add((taken, begin, events or ()), count, size)
+        if count and row >= 0:
+            self.last_row = last = row + count - 1
+            if owner is not None:
+                owner.last_row = last
+                if owner.first_row < 0:
+                    owner.first_row = row
 
     def failed(self, doing: str, error: BaseException) -> None:
         """Be told that something raised."""
@@ -284,19 +296,34 @@ class SceneWatch:
         try:
             if self._given:
                 self._given.clear()  # and with it what was put in before
-            self._take()
-            snapshot, value = -1, getattr(handle, "value", -1)
-            if self._handles:
-                snapshot = self._handles.get(value, -1)
-            if value in self._initial:
-                self._initial.discard(value)
-                snapshot = self.snapshot("initial", value)
-            if released:
-                self._handles.pop(value, None)
+            self._left = self._begin = self._end
+            states = self._states
+            self._capture(states)
+            self._end = len(states)
+            snapshot = -1
+            if self._handles or self._initial:
+                snapshot = self._snapshot_of(handle, released)
             self._restored_from = snapshot
-            self._happened("restore", snapshot)
+            self._happened(self._restore_text, snapshot)
         except Exception as error:  # noqa: BLE001 the run goes on
             self.session.guard.failed(error)
+
+    def _snapshot_of(self, handle: Any, released: bool) -> int:
+        """What is recorded of the state that was just restored and taken; -1: nothing.
+
+        Parameters
+        ----------
+        released
+            Whether the handle is gone.
+        """
+        value = getattr(handle, "value", -1)
+        snapshot = self._handles.get(value, -1)
+        if value in self._initial:
+            self._initial.discard(value)
+            snapshot = self.snapshot("initial", value)
+        if released:
+            self._handles.pop(value, None)
+        return snapshot
 
     def captured(self, handle: Any) -> None:
         """Be told that a state was captured under a handle."""
@@ -304,7 +331,7 @@ class SceneWatch:
             if self._handles:
                 # One that is used again stands for another state.
                 self._handles.pop(getattr(handle, "value", -1), None)
-            self._happened("capture")
+            self._happened(self._capture_text)
         except Exception as error:  # noqa: BLE001 the run goes on
             self.session.guard.failed(error)
 
@@ -316,7 +343,7 @@ class SceneWatch:
                 self._initial.clear()
             else:
                 self._handles.pop(getattr(handle, "value", -1), None)
-            self._happened("release")
+            self._happened(self._recorder.intake.text("release"))
 
     def starts_from(self, handle: Any) -> None:
         """Be told of the state that resets begin from; kept when next restored."""
@@ -440,18 +467,21 @@ class SceneWatch:
 
     def end(self) -> None:
         """Be told that the scene is gone."""
-        self._happened("cleanup")
+        self._happened(self._recorder.intake.text("cleanup"))
         self._actors.end()
 
-    def _happened(self, kind: str, snapshot: int = -1) -> None:
-        """Tell what went well, with what is handed on next."""
-        text = self._texts.get(kind)
-        if text is None:
-            text = self._texts[kind] = self._recorder.intake.text(kind)
+    def _happened(self, kind: int, snapshot: int = -1) -> None:
+        """Tell what went well, with what is handed on next.
+
+        Parameters
+        ----------
+        kind
+            The number of its text.
+        """
         owner = self.owner
         self._events.append(
             pack_event(
-                text,
+                kind,
                 len(self._steps),
                 -1 if owner is None else owner.number,
                 self.number,

@@ -230,6 +230,20 @@ def test_another_state_than_was_captured_is_what_the_step_begins_from(run: Run) 
     assert both(run.tables()["native"])[1:] == [[digest(77), digest(6)]] * 60
 
 
+def test_what_happens_is_told_once_wherever_it_was_handed_on(run: Run) -> None:
+    run.begins(0)
+    for _ in range(3):
+        run.step(5)
+        run.watch.hand_on()  # with nothing that happened
+        run.restore(run.capture())
+        run.watch.hand_on()  # without a step
+        run.step(6)
+    run.ends()
+    events = run.tables()["events"]
+    assert events["row"].tolist() == [1, 1, 3, 3, 5, 5]
+    assert events["kind"].tolist() == [1, 0] * 3
+
+
 def test_a_step_that_can_not_be_read_leaves_the_others_right(run: Run) -> None:
     run.begins(0)
     run.step(5)
