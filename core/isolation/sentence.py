@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.attribution.result import Reason
+from isoscope.core.recording.scenes import Scenes, scene_count, scenes_of
 from isoscope.core.summary import counted, duration, duration_s, listed
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ def what_it_is(recording: Recording, attribution: Attribution) -> str:
     labels = attribution.labels
     rows = len(labels)
     unknown = int(np.count_nonzero(labels.env < 0))
-    steps = counted(rows, "native step")
+    steps = counted(rows, recording.row_is)
     if rows == 0:
-        return "No native step."
+        return f"No {recording.row_is}."
     if unknown == rows:
         return f"{steps} of unknown environments{_why(attribution)}."
     several = attribution.environments > 1
@@ -60,16 +61,33 @@ def what_it_is(recording: Recording, attribution: Attribution) -> str:
         said = f"One environment, one continuous run of {steps}{over}"
     else:
         who = counted(attribution.environments, "environment")
-        where = " in one scene" if several else " alone in its scene"
+        where = _where(recording, attribution.environments)
         said = f"{who}{where}, {counted(attribution.episodes, 'episode')}"
-        if attribution.substeps is not None:
+        if recording.row_is == "control step":
+            said += f", {steps}"
+        elif attribution.substeps is not None:
             count = counted(attribution.substeps, "substep")
             said += f", {count} per control step"
         else:
             said += "; how many substeps a control step has is unknown"
     if unknown:
-        said += f"; {counted(unknown, 'native step')} unknown{_why(attribution)}"
+        said += f"; {counted(unknown, recording.row_is)} unknown{_why(attribution)}"
     return f"{said}."
+
+
+def _where(recording: Recording, environments: int) -> str:
+    """In which scenes the environments are; empty where nothing tells of one."""
+    scenes = scenes_of(recording, environments)
+    count = scene_count(recording)
+    if scenes is Scenes.SHARED and count > 1:
+        return f" in {count:,} scenes"
+    return {
+        Scenes.ALONE: " alone in its scene",
+        Scenes.SHARED: " in one scene",
+        Scenes.OWN: ", each in a scene of its own",
+        Scenes.SIDE_BY_SIDE: ", each in a world of its own",
+        Scenes.UNTOLD: "",
+    }[scenes]
 
 
 def verdict(audit: Audit) -> list[Part]:

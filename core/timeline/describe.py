@@ -39,6 +39,8 @@ def describe_row(
     if not 0 <= row < min(len(steps), timeline.rows):
         return ["not yet indexed"]
     lines = [f"native step {row}, event {int(steps.event[row])}"]
+    if recording.row_is == "control step":
+        lines = [f"row {row}"]
     owner = owner_text(timeline.labels, row)
     if owner:
         lines.append(owner)

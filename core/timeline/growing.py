@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.recording.scenes import scenes_of
 from isoscope.core.timeline.chunk_lanes import ChunkLanes
 from isoscope.core.timeline.growing_pieces import (
     GrowingBits,
@@ -142,8 +143,10 @@ class GrowingTimeline:
         labels = _first(recording.labels, rows)
         lanes: list[Lane] = []
         if labels is not None:
-            lanes.append(ribbon(self._owners.rows()))
-        lanes.append(bars(self._steps.rows(), self._odd.marks()))
+            scenes = scenes_of(recording, len(self.steps.environments))
+            lanes.append(ribbon(self._owners.rows(), scenes))
+        row_is = recording.row_is
+        lanes.append(bars(self._steps.rows(), self._odd.marks(), row_is))
         events = Marks.merged(
             [
                 *self._gravity,
@@ -167,6 +170,7 @@ class GrowingTimeline:
             labels=labels,
             extras=extras,
             typical_h_s=self._usual_s,
+            row_is=row_is,
         )
 
     def _scrolled(self, labels: Labels | None, grouping: Grouping) -> list[Lane]:

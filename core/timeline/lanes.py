@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.recording.scenes import scenes_of
 from isoscope.core.timeline.model import Lane, LaneKind, Timeline, TimelineExtras
 from isoscope.core.timeline.owners import environment_lanes, owner_lane
 from isoscope.core.timeline.pieces import SEVERITY_SHAPES, Items, Marks, RowBits, Shape
@@ -52,11 +53,12 @@ def timeline_of(
     lanes: list[Lane] = []
     span = None
     if labels is not None:
-        lanes.append(owner_lane(labels))
+        count = len(np.unique(labels.env[labels.env >= 0]))
+        lanes.append(owner_lane(labels, scenes_of(recording, count)))
     if extras.residual is not None and rows:
         strip, span = residual_lane(extras.residual, rows)
         lanes.append(strip)
-    lanes.append(steps_lane(h_s, usual))
+    lanes.append(steps_lane(h_s, usual, recording.row_is))
     events = Marks.merged(
         [
             gravity_marks(steps.gravity[:rows]),
@@ -78,6 +80,7 @@ def timeline_of(
         extras=extras,
         typical_h_s=usual,
         residual_span=span,
+        row_is=recording.row_is,
     )
 
 

@@ -181,6 +181,8 @@ class Timeline:
         The environment that is looked at, or None.
     chosen
         The item that is looked at, by the key of its lane.
+    row_is
+        What a row is: ``"native step"`` or ``"control step"``.
     in_file
         Rows, from the first one, that memory had no room for: what is looked at of
         them is read again from the recording.
@@ -197,6 +199,7 @@ class Timeline:
     focus: int | None = None
     chosen: dict[str, int] = field(default_factory=dict)
     in_file: int = 0
+    row_is: str = "native step"
 
     def lane(self, key: str) -> Lane | None:
         """The lane of this key, or None."""

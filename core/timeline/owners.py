@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.model import StepKind
+from isoscope.core.recording.scenes import Scenes
 from isoscope.core.timeline.model import Lane, LaneKind
 from isoscope.core.timeline.pieces import Items, Look, Marks, RowBits, Shape
 
@@ -22,17 +23,21 @@ OWNER_COLOURS = 8
 UNKNOWN_OWNER = 1 << OWNER_COLOURS
 
 
-def owner_lane(labels: Labels) -> Lane:
+def owner_lane(labels: Labels, scenes: Scenes = Scenes.SHARED) -> Lane:
     """The ribbon: which environment the scene stepped, one bit a colour."""
-    return ribbon(RowBits(owner_bits(labels.env)))
+    return ribbon(RowBits(owner_bits(labels.env)), scenes)
 
 
-def ribbon(rows: RowBits) -> Lane:
+def ribbon(rows: RowBits, scenes: Scenes = Scenes.SHARED) -> Lane:
     """The lane of owners' bits."""
+    shared = scenes in (Scenes.SHARED, Scenes.ALONE)
+    native = scenes is not Scenes.UNTOLD
+    step = "native step" if native else "control step"
+    about = "whose native step the scene took" if shared else f"who took each {step}"
     return Lane(
         key="owner",
-        label="scene owner",
-        about="the environment whose native step the scene took; hatched where unknown",
+        label="scene owner" if shared else "taken by",
+        about=f"{about}; hatched where unknown",
         kind=LaneKind.OWNER,
         rows=rows,
     )

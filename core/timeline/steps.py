@@ -67,20 +67,20 @@ def step_levels(h_s: Array, typical_s: float) -> Array:
     return out
 
 
-def steps_lane(h_s: Array, typical_s: float) -> Lane:
+def steps_lane(h_s: Array, typical_s: float, row_is: str = "native step") -> Lane:
     """The lane of native steps, from h [T] and the usual h."""
     looks = step_looks(h_s, typical_s)
     rows, shapes = odd_steps(looks)
     marks = Marks(rows, shapes, lambda index: say_odd(Shape(int(shapes[index]))))
-    return bars(RowBits(looks, step_levels(h_s, typical_s)), marks)
+    return bars(RowBits(looks, step_levels(h_s, typical_s)), marks, row_is)
 
 
-def bars(rows: RowBits, marks: Marks) -> Lane:
+def bars(rows: RowBits, marks: Marks, row_is: str = "native step") -> Lane:
     """The lane of these bars, with the odd steps marked."""
     return Lane(
         key="steps",
-        label="native steps",
-        about="one bar a native step; its height is h, on a log scale",
+        label=f"{row_is}s",
+        about=f"one bar a {row_is}; its height is h, on a log scale",
         kind=LaneKind.STEPS,
         rows=rows,
         make=lambda: (Items.none(), marks),

@@ -39,8 +39,7 @@ def facts_at(document: Document, row: int) -> list[Fact]:
     inside = analysis is not None and row < analysis.rows
     known = analysis if inside else None
     return [
-        Fact("native step", f"{row:,} of {len(steps) - 1:,}"),
-        Fact("event", f"{int(steps.event[row]):,}"),
+        *_number_of(document, row),
         *_times(document, known, row),
         *_place(known, row),
         *_evidence(known, row),
@@ -48,6 +47,15 @@ def facts_at(document: Document, row: int) -> list[Fact]:
         _seconds("h", float(steps.h_s[row]), ABSENT),
         *_confidence(known, row),
     ]
+
+
+def _number_of(document: Document, row: int) -> list[Fact]:
+    steps = document.recording.steps
+    of = f"{row:,} of {len(steps) - 1:,}"
+    if document.recording.row_is == "control step":
+        return [Fact("row", of)]
+    event = Fact("event", f"{int(steps.event[row]):,}")
+    return [Fact("native step", of), event]
 
 
 def _times(document: Document, analysis: Analysis | None, row: int) -> list[Fact]:

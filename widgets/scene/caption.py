@@ -49,15 +49,17 @@ def caption_of(
     remark: str = "",
     tainted: str = "",
     made_up: str = "",
+    row_is: str = "native step",
 ) -> Caption:
     """The caption for this state.
 
     `remark` says why it isn't the cursor's, `tainted` why it can't be trusted,
-    `made_up` what of it was not recorded.
+    `made_up` what of it was not recorded, `row_is` what the recording's rows are.
     """
     if state.row < 0:
         return Caption()
-    details = [f"native step {state.row}"] if state.whose.env >= 0 else []
+    native = state.whose.env >= 0 and row_is == "native step"
+    details = [f"native step {state.row}"] if native else []
     details += _times(state)
     if intent.contacts and state.contacts.recorded:
         count = len(state.contacts)
@@ -74,7 +76,7 @@ def caption_of(
     bare = [i for i in bare if not shapes[i].problem]
     if bare:
         notes.append(f"shown as a cross, no mesh recorded: {_names(shapes, bare)}")
-    return Caption(_title(state), " · ".join(details), tuple(notes))
+    return Caption(_title(state, row_is), " · ".join(details), tuple(notes))
 
 
 def interpolated(between: Between | None) -> str:
@@ -88,10 +90,11 @@ def interpolated(between: Between | None) -> str:
     )
 
 
-def _title(state: SceneState) -> str:
+def _title(state: SceneState, row_is: str) -> str:
     whose = state.whose
     if whose.env < 0:
-        return f"native step {state.row} of {max(state.rows - 1, 0)}"
+        word = "native step" if row_is == "native step" else "row"
+        return f"{word} {state.row} of {max(state.rows - 1, 0)}"
     parts = [f"env {whose.env}"]
     if whose.episode >= 0:
         parts.append(f"episode {whose.episode}")

@@ -16,6 +16,7 @@ from isoscope.widgets.scene.caption import caption_of, interpolated
 from isoscope.widgets.scene.director import Director
 from isoscope.widgets.scene.draw import support
 from isoscope.widgets.scene.explain import explanation
+from isoscope.widgets.scene.nothing import nothing_to_draw
 from isoscope.widgets.scene.pair import pair_caption
 from isoscope.widgets.scene.pointing import ScenePointing
 from isoscope.widgets.scene.state import Intent
@@ -224,7 +225,7 @@ class ScenePanel(ScenePointing):
         ready = document is not None and document.phase not in growing
         new = self.model.follow(recording, look_again=ready)
         model = self.model
-        view.empty.setText("" if document is not None else "Nothing is open")
+        view.empty.setText(nothing_to_draw(document))
         aspect = view.aspect
         if self.grid.on and document is not None:
             self._refresh_grid(view, document, new)
@@ -252,6 +253,7 @@ class ScenePanel(ScenePointing):
             self._remark(shown),
             shown.tainted,
             interpolated(between),
+            "native step" if recording is None else recording.row_is,
         )
         self._show_tools()
         view.show_picture(

@@ -67,11 +67,23 @@ def short_name(recording: Recording, actor: Actor) -> str:
     return tail if same == 1 else actor.name
 
 
+def field_words(field: str) -> str:
+    """A field of control steps as it is titled: ``"raw action"``, ``"reward"``.
+
+    A space without names of its own has its values as ``value``.
+    """
+    group, _, part = field.partition("/")
+    words = group.replace("_", " ")
+    return f"{words} {part}" if part and part != "value" else words
+
+
 def label_of(recording: Recording, ref: FieldRef) -> str:
     """``Pole · omega z``, ``BallA · contacts_force max``, ``step · gravity``."""
     who, track = "step", recording.scene.get(ref.field)
+    field = ref.field
     if ref.actor == CONTROL:
         who, track = "control step", recording.control.get(ref.field)
+        field = field_words(field)
     elif ref.actor is not None:
         if ref.actor >= len(recording.actors):
             return ref.field
@@ -83,20 +95,35 @@ def label_of(recording: Recording, ref: FieldRef) -> str:
     elif track is not None and ref.component is not None:
         names = component_names(ref.field, track.shape, track)
         part = f" {names[ref.component]}" if ref.component < len(names) else ""
-    return f"{who} · {ref.field}{part}"
+    return f"{who} · {field}{part}"
 
 
 def _control_plots(recording: Recording) -> list[FieldRef]:
     """Of control steps: the observation, the action, the reward; as far as told."""
     plots: list[FieldRef] = []
     names = list(recording.control.tracks)
-    for group in ("observation_after", "action"):
-        found = [n for n in names if n == group or n.startswith(f"{group}/")]
-        fixed = [n for n in found if not recording.control.tracks[n].ragged]
-        plots += [FieldRef(CONTROL, name) for name in fixed[:1]]
+    actions = _fixed(recording, "action") or _fixed(recording, "raw_action")
+    raw = _fixed(recording, "raw_action")
+    if raw and not _told(recording, actions[0]) and _told(recording, raw[0]):
+        actions = raw  # nobody tells what became of it
+    for found in (_fixed(recording, "observation_after"), actions):
+        plots += [FieldRef(CONTROL, name) for name in found[:1]]
     if plots and "reward" in names:
         plots.append(FieldRef(CONTROL, "reward"))
     return plots
+
+
+def _fixed(recording: Recording, group: str) -> list[str]:
+    """Fields of control steps of this name, or in this group, that have a shape."""
+    tracks = recording.control.tracks
+    names = [n for n in tracks if n == group or n.startswith(f"{group}/")]
+    return [name for name in names if not tracks[name].ragged]
+
+
+def _told(recording: Recording, name: str) -> bool:
+    """Whether a field of control steps has a value in the first rows."""
+    track = recording.control.tracks[name]
+    return bool(track.read(track.first, track.first + LOOK_ROWS).valid.any())
 
 
 def _candidates(recording: Recording) -> Iterator[FieldRef | None]:

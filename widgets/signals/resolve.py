@@ -17,7 +17,7 @@ from isoscope.core.series import (
     unit_of,
 )
 from isoscope.widgets.look import blend
-from isoscope.widgets.signals.defaults import short_name
+from isoscope.widgets.signals.defaults import field_words, short_name
 
 if TYPE_CHECKING:
     from isoscope.core.decimate import Polyline
@@ -139,9 +139,9 @@ class PlotSpec:
 
 def resolve(recording: Recording, ref: FieldRef) -> PlotSpec:
     """What to show for a reference, in this recording as it is now."""
-    who = "step"
+    who, field = "step", ref.field
     if ref.actor == CONTROL:
-        who = "control step"
+        who, field = "control step", field_words(ref.field)
     elif ref.actor is not None:
         known = ref.actor < len(recording.actors)
         who = (
@@ -151,16 +151,16 @@ def resolve(recording: Recording, ref: FieldRef) -> PlotSpec:
         )
     track = track_of(recording, ref)
     if track is None:
-        return PlotSpec(ref, who, ref.field, "", (), "not in this recording")
+        return PlotSpec(ref, who, field, "", (), "not in this recording")
     if not is_numeric(track):
-        return PlotSpec(ref, who, ref.field, "", (), "no numbers", track)
+        return PlotSpec(ref, who, field, "", (), "no numbers", track)
     unit = unit_of(ref, track)
     shown_unit = "[unit unknown]" if unit is None else f"[{unit}]" if unit else ""
     if track.ragged:
         measure = ref.measure or "count"
         rows = FieldRows(recording, track, ref.field, 0, measure)
         curve = Curve("", 0, rows, Decimator(rows), series=rows)
-        field = f"{ref.field} {measure}"
+        field = f"{field} {measure}"
         return PlotSpec(ref, who, field, shown_unit, (curve,), MEASURES[measure], track)
     names = component_names(ref.field, track.shape, track)
     count = component_count(track)
@@ -180,4 +180,4 @@ def resolve(recording: Recording, ref: FieldRef) -> PlotSpec:
         colour = order if axis is None else axis
         line = Decimator(rows)
         curves.append(Curve(names[part], colour, rows, line, series=rows))
-    return PlotSpec(ref, who, ref.field, shown_unit, tuple(curves), note, track)
+    return PlotSpec(ref, who, field, shown_unit, tuple(curves), note, track)

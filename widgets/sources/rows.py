@@ -16,6 +16,7 @@ import numpy as np
 from isoscope.core.following.own_steps import FollowedAnalysis
 from isoscope.core.isolation.findings import SEVERITIES
 from isoscope.core.recording.problems import STILL_WRITTEN
+from isoscope.core.recording.scenes import Scenes, scene_count, scenes_of
 from isoscope.widgets.document import Phase
 from isoscope.widgets.sources.texts import actor_tooltip, lifetime_text
 
@@ -84,6 +85,27 @@ class Row:
     children: tuple[Row, ...] = ()
 
 
+FOLLOWS = "Click to look at whichever took a step last."
+SCENES = {
+    Scenes.ALONE: ("Scene", "Click to look at the scene itself."),
+    Scenes.SHARED: (
+        "Scene · shared",
+        "Click to look at the scene itself, as its environments step it in turn.",
+    ),
+    Scenes.OWN: (
+        "Scenes · one each",
+        f"Each environment steps a scene of its own. {FOLLOWS}",
+    ),
+    Scenes.SIDE_BY_SIDE: (
+        "Scene · a world each",
+        "The environments are side by side in one scene, and none reaches another. "
+        + FOLLOWS,
+    ),
+    Scenes.UNTOLD: (
+        "Environments",
+        f"They tell of no scene, only of their control steps. {FOLLOWS}",
+    ),
+}
 MOST_UNFOLDED = 64
 MOST_TOLD = 6
 MOST_LISTED = 2000
@@ -96,7 +118,8 @@ def scene_section(document: Document) -> Row | None:
     if analysis is None or not analysis.environments:
         return None
     envs = analysis.environments
-    rows = tuple(_environment(analysis, env) for env in envs[:MOST_LISTED])
+    row_is = document.recording.row_is
+    rows = tuple(_environment(analysis, env, row_is) for env in envs[:MOST_LISTED])
     if len(envs) > MOST_LISTED:
         more = f"and {len(envs) - MOST_LISTED:,} more"
         tip = "Find them by the command palette, or in the timeline."
@@ -105,15 +128,17 @@ def scene_section(document: Document) -> Row | None:
     if not isinstance(analysis, FollowedAnalysis):
         lost = int(np.count_nonzero(analysis.labels.env < 0))
     if lost:
-        tip = "Native steps that could not be given to an environment."
+        tip = f"{row_is.capitalize()}s that could not be given to an environment."
         rows += (Row(Kind.PROBLEM, f"{lost:,} steps unknown", tip=tip, icon="note"),)
-    title = "Scene · shared" if analysis.shared else "Scene"
-    tip = "Click to look at the scene itself, as its environments step it in turn."
+    scenes = scenes_of(document.recording, len(envs))
+    title, tip = SCENES[scenes]
+    if scenes is Scenes.SHARED and (count := scene_count(document.recording)) > 1:
+        title = f"{count:,} scenes · shared"
     few = len(envs) <= MOST_UNFOLDED
     return Row(Kind.SCENE, title, f"{len(envs):,} env", tip, opened=few, children=rows)
 
 
-def _environment(analysis: Analysis, env: int) -> Row:
+def _environment(analysis: Analysis, env: int, row_is: str) -> Row:
     own = analysis.rows_of(env)
     live = isinstance(analysis, FollowedAnalysis)  # by labels, which are certain
     linked = live or bool(analysis.attribution.linked[own].all())
@@ -122,7 +147,7 @@ def _environment(analysis: Analysis, env: int) -> Row:
     if findings:
         worst = min((f.severity for f in findings), key=SEVERITIES.index)
         badge = (worst, len(findings))
-    count = "" if live else f"{len(own):,} native steps, "
+    count = "" if live else f"{len(own):,} {row_is}s, "
     tip = [f"env {env}: {count}the first {int(own[0]):,}"]
     if not linked:
         tip.append("Some episodes are not proven to be of this environment.")

@@ -9,6 +9,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPen
 
 from isoscope.core.clock import ClockState, TimeKind
+from isoscope.core.summary import counted
 from isoscope.core.timeline.ruler import stamp_decimals, stamp_text
 from isoscope.widgets.timeline.frame import (
     CENTRE,
@@ -22,6 +23,7 @@ from isoscope.widgets.timeline.overview import whole
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
+    from isoscope.core.timeline.model import Timeline
     from isoscope.widgets.timeline.frame import Frame
 
 HANDLE_PX = 5.0
@@ -46,6 +48,11 @@ def loop_rows(state: ClockState) -> tuple[int, int] | None:
     return (low, high) if low <= high else (high, low)
 
 
+def row_word(timeline: Timeline) -> str:
+    """What stands before a row's number."""
+    return "native" if timeline.row_is == "native step" else "row"
+
+
 def pill_text(frame: Frame, row: int, beyond: int = 0) -> str:
     """What the playhead says: its row (or control step) and the chosen time.
 
@@ -55,7 +62,7 @@ def pill_text(frame: Frame, row: int, beyond: int = 0) -> str:
         return f"{beyond:,} past the end"
     axis, labels = frame.axis, frame.timeline.labels
     if row >= len(axis) or axis.kind is TimeKind.NATIVE:
-        return f"native {row}"
+        return f"{row_word(frame.timeline)} {row}"
     name = str(row)
     if axis.kind is TimeKind.CONTROL and labels is not None and row < len(labels):
         episode, control = int(labels.episode[row]), int(labels.control_step[row])
@@ -188,17 +195,18 @@ def readout(frame: Frame, pointing: Pointing) -> str:
             return f"{pointing.hover} · not yet indexed"
         row = pointing.hover
         if axis.kind is TimeKind.NATIVE or row >= len(axis):
-            return f"native {row}"
+            return f"{row_word(frame.timeline)} {row}"
         said = stamp_text(axis.kind, float(axis.stamps[row]), stamp_decimals(axis))
-        return f"native {row} · {axis.kind.value} {said}"
+        return f"{row_word(frame.timeline)} {row} · {axis.kind.value} {said}"
     if view.all_shown:
-        return f"all {frame.timeline.rows:,} native steps"
+        return f"all {counted(frame.timeline.rows, frame.timeline.row_is)}"
     low, high = view.row_at(0), view.row_at(view.width - 1)
     return f"zoom {_lasting(frame, low, min(high, frame.timeline.rows - 1))}"
 
 
 def _lasting(frame: Frame, low: int, high: int) -> str:
-    count = f"{high - low + 1:,} of {frame.timeline.rows:,} native steps"
+    timeline = frame.timeline
+    count = f"{high - low + 1:,} of {counted(timeline.rows, timeline.row_is)}"
     axis = frame.axis
     if axis.kind is TimeKind.NATIVE or high >= len(axis):
         return count

@@ -9,12 +9,21 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
+from isoscope.core.isolation.sentence import what_it_is
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.recorder import Recorder
+from isoscope.core.timeline.lanes import timeline_of
+from isoscope.widgets.clocks.facts import facts_at
+from isoscope.widgets.scene.nothing import NO_POSITIONS, nothing_to_draw
 from isoscope.widgets.session import Session
+from isoscope.widgets.signals.defaults import default_plots, label_of
+from isoscope.widgets.signals.resolve import resolve
 from isoscope.widgets.sources.panel import SourcesPanel
 from isoscope.widgets.sources.rows import Kind, scene_section
 from isoscope.widgets.sources.texts import env_text
 from isoscope.widgets.sources.tree import ROW, below
 from tests.widgets.opened import analysed_document, open_document
+from tests.widgets.scene.grid.made import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +57,37 @@ def missed(session: Session, recordings: Path) -> Document:
     document = analysed_document(recordings / "shared_cartpole_missed_restore.h5")
     session.add(document)
     return document
+
+
+def plain_run(folder: Path, *, clipped: bool) -> Path:
+    """Two environments' control steps, resets among them; their actions as chosen."""
+    out = folder / "plain.isoscope.h5"
+    groups = ("observation_after", "raw_action", "action")
+    fields = [r.Field(name="value", shape=(), unit="", group=group) for group in groups]
+    with Recorder(out, r.Identity()) as recorder:
+        frame = recorder.frame(fields, "f4", over="transitions")
+        for k in range(16):
+            turn, env = divmod(k, 2)
+            told = r.Transition(
+                env=env,
+                episode=1,
+                control_step=turn,
+                reward=1.0 if turn else np.nan,
+                valid=int(turn > 0),
+                wall_ns=(k + 1) * 10**9,
+            )
+            frame.put(0, float(k))
+            if turn:
+                frame.put(1, float(turn % 2))
+                if clipped:
+                    frame.put(2, float(turn % 2))
+            recorder.transition(told, frame)
+    return out
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Document:
+    return analysed_document(plain_run(tmp_path, clipped=False))
 
 
 def scene(panel: SourcesPanel, document: Document) -> QStandardItem:
@@ -84,6 +124,49 @@ def test_environments_stand_below_their_scene_with_their_findings(missed) -> Non
     assert (one.text, one.badge) == ("env 0", ("error", 1))
     assert (two.text, two.badge) == ("env 1", ("", 0))
     assert "went on from env 1's state" in one.tip
+
+
+def test_a_scene_each_is_no_shared_one(panel, session, tmp_path, qtbot) -> None:
+    path = record(tmp_path / "own.isoscope.h5", envs=3, turns=6, shared=False)
+    document = analysed_document(path)
+    session.add(document)
+    section = scene(panel, document)
+    assert section.data(ROW).text == "Scenes · one each"
+    assert "a scene of its own" in section.toolTip()
+    click(panel, env_item(panel, document, 1), qtbot)
+    assert document.focus == 1
+    click(panel, section, qtbot)
+    assert document.focus is None
+    said = what_it_is(document.recording, document.analysis.attribution)
+    assert said.startswith("3 environments, each in a scene of its own, ")
+    lane = timeline_of(document.recording).lane("owner")
+    assert lane is not None
+    assert lane.label == "taken by"
+
+
+def test_environments_that_tell_of_no_scene_are_only_environments(plain) -> None:
+    section = scene_section(plain)
+    assert (section.text, section.right) == ("Environments", "2 env")
+    assert section.children[0].tip.startswith("env 0: 8 control steps")
+    assert nothing_to_draw(plain) == NO_POSITIONS.format(who="These environments do")
+    plots = default_plots(plain.recording)
+    assert [resolve(plain.recording, ref).field for ref in plots] == [
+        "observation after",
+        "raw action",
+        "reward",
+    ]
+    assert label_of(plain.recording, plots[1]) == "control step · raw action"
+    names = [fact.name for fact in facts_at(plain, 3)]
+    assert names[0] == "row"
+    assert "native step" not in names
+
+
+def test_of_an_action_that_is_told_both_ways_the_clipped_one_is_plotted(
+    tmp_path,
+) -> None:
+    document = analysed_document(plain_run(tmp_path, clipped=True))
+    fields = [ref.field for ref in default_plots(document.recording)]
+    assert fields == ["observation_after/value", "action/value", "reward"]
 
 
 def test_the_chip_says_where_each_is_at_the_cursor(missed, recordings) -> None:

@@ -14,6 +14,7 @@ from isoscope.core.errors import UsageError
 from isoscope.core.growing_axes import GrowingAxes
 from isoscope.core.isolation.audit import audit
 from isoscope.core.isolation.context import Context, Examined
+from isoscope.core.isolation.sentence import what_it_is
 from isoscope.core.recording import registry
 from isoscope.core.recording.info import info
 from isoscope.core.recording.labelled import records as r
@@ -22,6 +23,8 @@ from isoscope.core.recording.labelled.recorder import Recorder
 from isoscope.core.recording.model import StepKind
 from isoscope.core.summary import summarize
 from isoscope.core.timeaxis import TimeKind
+from isoscope.core.timeline.describe import describe_row
+from isoscope.core.timeline.lanes import timeline_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,6 +114,24 @@ def test_attribution_and_audit_take_them_as_they_are(path: Path) -> None:
     attribution = attribute(recording)
     assert attribution.labels.env.tolist() == [0, 1] * 10
     assert audit(Context(Examined(recording, attribution))).findings == []
+
+
+def test_words_are_of_control_steps(path: Path) -> None:
+    source = LabelledSource(path)
+    source.index()
+    recording = source.recording
+    said = what_it_is(recording, attribute(recording))
+    assert said == f"2 environments, 6 episodes, {len(recording)} control steps."
+    made = timeline_of(recording)
+    assert made.row_is == "control step"
+    lanes = {lane.key: (lane.label, lane.about) for lane in made.lanes}
+    assert lanes["steps"][0] == "control steps"
+    assert lanes["owner"] == (
+        "taken by",
+        "who took each control step; hatched where unknown",
+    )
+    axis = GrowingAxes().axes(recording.steps, np.zeros(0), None, None)[0]
+    assert describe_row(recording, made, 2, axis)[0] == "row 2"
 
 
 def test_the_only_time_to_play_over_is_by_rows(path: Path) -> None:
