@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from isoscope.app.settings import Settings
 from isoscope.app.window.sentences import sentence_of
 from isoscope.core.live.memory import Memory
+from isoscope.core.timeline.chunks import ChunkKey
 from isoscope.widgets.document import Phase
 from isoscope.widgets.sources.texts import env_text, state_text, tooltip
 from isoscope.widgets.timeline.hints import IN_FILE, hint_at
@@ -163,6 +164,26 @@ def test_a_chunk_is_chosen_by_a_click_and_left_by_escape(window, follow, run, qt
     assert not timeline.card.isVisible()
 
 
+def test_a_chunks_card_is_read_to_its_end_in_a_low_dock(window, follow, run, qtbot):
+    document = follow(14)
+    timeline = window.panels["timeline"]
+    window.resize(window.minimumWidth(), window.minimumHeight())
+    document.set_chunk(ChunkKey(0, 0, 1, 0, 1))
+    qtbot.waitUntil(timeline.card.isVisible)
+    card = timeline.card
+    bar = card.area.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    needed = card.text.heightForWidth(card.area.viewport().width())
+    assert card.text.height() >= needed
+    card.area.setFocus()
+    while bar.value() < bar.maximum():
+        before = bar.value()
+        qtbot.keyClick(card.area, Qt.Key.Key_PageDown)
+        assert bar.value() > before
+    end = card.text.mapTo(card.area.viewport(), card.text.rect().bottomLeft())
+    assert end.y() <= card.area.viewport().height()
+
+
 def test_a_full_memory_is_told_where_the_run_is(window, follow, run, qtbot):
     document = follow(6)
     assert "in memory: 1.0 of 128 MiB" in tooltip(document)
@@ -183,9 +204,7 @@ def test_a_full_memory_is_told_where_the_run_is(window, follow, run, qtbot):
 def test_the_memory_of_a_run_is_chosen_in_the_menu(window, follow, run, qtbot):
     document = follow(3)
     costs = window.panels["costs"]
-    qtbot.waitUntil(
-        lambda: costs.memory.text() == "In memory of this run: 1.0 of 128 MiB."
-    )
+    qtbot.waitUntil(lambda: costs.memory.text == "In memory: 1.0 of 128 MiB")
     menus = window.frame.header.menu_bar.actions()
     top = next(a.menu() for a in menus if a.text().replace("&", "") == "Run")
     below = next(a.menu() for a in top.actions() if a.text().startswith("Memory for"))
@@ -195,7 +214,7 @@ def test_the_memory_of_a_run_is_chosen_in_the_menu(window, follow, run, qtbot):
     assert next(iter(choices)) == "4 MiB"
     choices["4 MiB"].trigger()
     qtbot.waitUntil(lambda: document.live.memory.cap_bytes == 4 << 20)
-    qtbot.waitUntil(lambda: "of 4 MiB" in costs.memory.text())
+    qtbot.waitUntil(lambda: "of 4 MiB" in costs.memory.text)
     assert Settings().values.live_memory_mb == 4
 
 

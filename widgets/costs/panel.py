@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QStackedLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from isoscope.core.costs.compare import compare, sentence
 from isoscope.core.costs.written import to_csv
@@ -17,6 +24,7 @@ from isoscope.widgets.costs.rows import rows_of
 from isoscope.widgets.costs.table import CostsTable
 from isoscope.widgets.costs.words import HOW_TO_RECORD, headline, memory_words, sums
 from isoscope.widgets.document import Phase
+from isoscope.widgets.elided import ElidedLabel
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.turns import InTurn
@@ -60,10 +68,11 @@ class CostsPanel(Panel):
         self.choice = WindowChoice()
         self.choice.changed.connect(self.invalidate)
         self.said, self.note, self.problems = QLabel(), QLabel(), QLabel()
-        self.memory = QLabel()
+        # Other numbers all the time, and never a reason to lay out anew.
+        self.memory = ElidedLabel()
         self.memory.setObjectName("dim")
         self.memory.hide()
-        for label in (self.said, self.note, self.memory, self.problems):
+        for label in (self.said, self.note, self.problems):
             label.setWordWrap(True)
             label.setContentsMargins(10, 2, 10, 2)
         self.note.setObjectName("dim")
@@ -87,7 +96,10 @@ class CostsPanel(Panel):
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
         whole.addLayout(self._pages, 1)
-        whole.addWidget(self.memory)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(10, 0, 10, 0)
+        foot.addWidget(self.memory)
+        whole.addLayout(foot)
         self._pages.addWidget(self.empty)
         self._pages.addWidget(page)
         self.keep_tool = self._tool(
@@ -163,8 +175,9 @@ class CostsPanel(Panel):
         said = ""
         if document is not None and memory is not None:
             said = memory_words(memory, document.recording.row_is)
-        if said != self.memory.text():
-            self._write(self.memory, said)
+        if said != self.memory.text:
+            self.memory.set_text(said)
+            self.memory.setVisible(bool(said))
 
     def _clock_changed(self, new: ClockState, old: ClockState) -> None:
         ranges = [(state.loop_in, state.loop_out) for state in (new, old)]

@@ -43,11 +43,11 @@ def sized(value: float) -> str:
 
 def memory_words(memory: Memory, row_is: str) -> str:
     """How much of a run that is watched is in memory, and what is not."""
-    said = f"In memory of this run: {memory.words}."
+    said = f"In memory: {memory.words}"
     if not memory.in_file:
         return said
     before = f"{row_is}s before {memory.in_file:,}"
-    return f"{said} {before.capitalize()} are read again from its recording."
+    return f"{said}; {before} are read from the recording"
 
 
 def number(value: float) -> str:

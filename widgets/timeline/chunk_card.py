@@ -6,7 +6,14 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+)
 
 from isoscope.widgets.look import dress
 
@@ -34,6 +41,14 @@ class ChunkCard(QFrame):
         self.text.setWordWrap(True)
         self.text.setTextFormat(Qt.TextFormat.RichText)
         self.text.setAlignment(Qt.AlignmentFlag.AlignTop)
+        # In a low dock there is no room for all of it.
+        self.area = QScrollArea()
+        self.area.setObjectName("chunk_area")
+        self.area.setFrameShape(QFrame.Shape.NoFrame)
+        self.area.setWidgetResizable(True)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setAccessibleName("About the chunk")
+        self.area.setWidget(self.text)
         flags = Qt.TextInteractionFlag
         self.text.setTextInteractionFlags(flags.TextSelectableByMouse)
         self.close_button = QToolButton()
@@ -49,7 +64,7 @@ class ChunkCard(QFrame):
         layout.setContentsMargins(9, 6, 6, 8)
         layout.setSpacing(4)
         layout.addLayout(top)
-        layout.addWidget(self.text, 1)
+        layout.addWidget(self.area, 1)
         self.setFixedWidth(WIDE_PX)
         self.hide()
 
@@ -66,7 +81,9 @@ class ChunkCard(QFrame):
             parts.append(escape(note))
         parts.append("<br>".join(escape(line) for line in facts.fragments))
         parts.append("<br>".join(escape(line) for line in facts.rows))
-        self.text.setText("<p>" + "</p><p>".join(parts) + "</p>")
+        text = "<p>" + "</p><p>".join(parts) + "</p>"
+        if text != self.text.text():  # else what is selected would be lost
+            self.text.setText(text)
         self.setAccessibleName(f"{facts.title}: {facts.state}")
         self.show()
         self.raise_()
@@ -78,5 +95,7 @@ class ChunkCard(QFrame):
             t,
             f"#chunk_card {{ background: {t.raised}; border: 1px solid {t.border};"
             " border-radius: 4px; }"
+            "#chunk_area, #chunk_area > QWidget, #chunk_area > QWidget > QWidget"
+            " { background: transparent; }"
             "#chunk_title { font-weight: bold; }",
         )

@@ -147,6 +147,28 @@ def legend(timeline: Timeline) -> list[tuple[Entry, str]]:
     return found
 
 
+def kept(
+    before: list[tuple[Entry, str]], now: list[tuple[Entry, str]]
+) -> list[tuple[Entry, str]]:
+    """What occurs now, and what did before, each in its place.
+
+    Of a run that goes on much comes and goes: were the legend to do so, too, its title
+    bar would be laid out anew all the time.
+    """
+    every, at = list(before), 0
+    for entry in now:
+        # Numbers of one kind are equal to those of another.
+        kinds = [(type(kind), kind) for kind, _ in every]
+        kind = type(entry[0]), entry[0]
+        if kind in kinds:
+            at = kinds.index(kind)
+            every[at] = entry
+        else:
+            every.insert(at, entry)
+        at += 1
+    return every
+
+
 def _swatch(painter: QPainter, colours: Palette, kind: str, box: QRectF) -> None:
     theme = colours.theme
     fill = colours.fill(None)

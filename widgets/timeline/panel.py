@@ -25,7 +25,7 @@ from isoscope.widgets.timeline.content import Content, rows_in_file, seen
 from isoscope.widgets.timeline.gestures import ZOOM_A_NOTCH, Gestures
 from isoscope.widgets.timeline.hints import hint_at
 from isoscope.widgets.timeline.layout import SCROLLBAR
-from isoscope.widgets.timeline.legend import Legend, legend
+from isoscope.widgets.timeline.legend import Legend, kept, legend
 from isoscope.widgets.timeline.menus import GroupingButton, context_menu
 from isoscope.widgets.timeline.overlay import Pointing, readout
 from isoscope.widgets.turns import InTurn
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from isoscope.core.timeline.told_lanes import Grouping
     from isoscope.core.timeline.view import View
     from isoscope.widgets.session import Document, Session
+    from isoscope.widgets.timeline.legend import Entry
 
 NOTHING_OPEN = (
     "No recording is open.\nOpen one (Ctrl+O) or drop a file here: its native steps, "
@@ -72,6 +73,7 @@ class TimelinePanel(Panel):
         self.canvas = Canvas(self)
         self.gestures = Gestures(self.canvas, session.clock)
         self._legend = Legend()
+        self._entries: list[tuple[Entry, str]] = []
         self._all = QToolButton()
         self._all.setText("Show all")
         self._all.setProperty("flat", True)
@@ -160,6 +162,7 @@ class TimelinePanel(Panel):
         """Have a lane for each environment, or for each source of chunks."""
         if self._document is not None:
             self.content.set_grouping(self._document, grouping)
+            self._entries = []
             self.rebuild()
 
     def apply_theme(self) -> None:
@@ -188,7 +191,7 @@ class TimelinePanel(Panel):
         begin = time.thread_time()  # waiting for others is none of its cost
         timeline = self.content.timeline(document)
         self.canvas.set_timeline(timeline, _why_empty(document))
-        self._legend.show_entries(legend(timeline))
+        self._show_legend(document, legend(timeline))
         self._tell()
         self._on_progress(*document.progress)
         self._keep_up()
@@ -201,6 +204,12 @@ class TimelinePanel(Panel):
         self._grow.setInterval(max(GROW_EVERY_MS, round(10 * taken_ms)))
         if self.content.behind(document):
             self._grow.start()
+
+    def _show_legend(self, document: Document, now: list[tuple[Entry, str]]) -> None:
+        if document.phase is Phase.LIVE:
+            now = kept(self._entries, now)
+        self._entries = now
+        self._legend.show_entries(now)
 
     def _rebuild_calmly(self) -> None:
         if self.canvas.painting:
@@ -218,6 +227,7 @@ class TimelinePanel(Panel):
 
     def _activate(self, document: Document | None) -> None:
         old, self._document = self._document, document
+        self._entries = []
         if old is not None:
             self._views.pop(old, None)
             if not self.canvas.fitted:
