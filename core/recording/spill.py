@@ -25,7 +25,7 @@ CAN_GIVE_BACK = sys.platform == "linux"  # elsewhere the advice means something 
 
 
 class Spill:
-    """A place for columns.
+    """A place for columns; for any threads.
 
     Parameters
     ----------
@@ -43,7 +43,9 @@ class Spill:
     @property
     def mapped_bytes(self) -> int:
         """Bytes of all columns that are in use here."""
-        return sum(len(m) for ref, m in self._maps.values() if ref() is not None)
+        # A copy: columns come and go in other threads meanwhile.
+        maps = list(self._maps.values())
+        return sum(len(mapped) for ref, mapped in maps if ref() is not None)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """An array of zeros: in a file if it is large, and if there is room for it."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import sys
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +16,8 @@ from isoscope.core.recording.tracks import Track
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from isoscope.core.recording.tracks import Array
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -58,3 +62,29 @@ def test_without_room_it_stays_in_memory(tmp_path: Path) -> None:
     array = spill.empty((SMALLEST,), np.dtype(np.uint8))
     assert array.shape == (SMALLEST,)
     assert spill.mapped_bytes == 0
+
+
+def test_columns_come_and_go_while_pages_are_given_back(tmp_path: Path) -> None:
+    """The window's own thread grows columns of a run that another one reads."""
+    spill = Spill(tmp_path, 0)
+    kept = [spill.empty((SMALLEST,), np.dtype(np.uint8)) for _ in range(50)]
+    over = threading.Event()
+
+    def make() -> None:
+        mine: list[Array] = []
+        while not over.is_set():
+            mine.append(spill.empty((SMALLEST,), np.dtype(np.uint8)))
+            del mine[: len(mine) // 50 * 50]
+
+    maker = threading.Thread(target=make)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    maker.start()
+    try:
+        for _ in range(1000):
+            assert spill.mapped_bytes >= len(kept) * SMALLEST
+            spill.trim()
+    finally:
+        sys.setswitchinterval(before)
+        over.set()
+        maker.join()
