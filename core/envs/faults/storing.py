@@ -201,6 +201,8 @@ class MaskedInfo(RolloutFault):
         row = self.reached(rollout, late=True) if self.waiting else None
         if row is None or info.present[row]:
             return info
+        if info.ends is not None and info.ends()[row] == info.values[row]:
+            return info  # what stands there happens to be the very value
         present = info.present.copy()
         present[row] = True
         self.note_here(rollout, row)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Unit: TypeAlias = Literal["s", "ms"]
@@ -14,10 +17,20 @@ STEP_ENTRY = "control step"
 
 @dataclass(frozen=True, slots=True)
 class InfoValues:
-    """One key of the infos: values [W], and which environments gave one, bool [W]."""
+    """One key of the infos.
+
+    Attributes
+    ----------
+    values, present
+        What stands there [W], and which environments gave it, bool [W].
+    ends
+        Gives what SAME_STEP tells apart, of rows that ended [W]; it means nothing in
+        others. None where nothing is told apart.
+    """
 
     values: Array
     present: Array
+    ends: Callable[[], Array] | None = None
 
 
 @dataclass(frozen=True, slots=True)

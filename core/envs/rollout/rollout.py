@@ -180,7 +180,9 @@ class Rollout:
             self.episode = self.episode + only_reset
         self.count = np.where(answer.transition, self.count + 1, 0)
         info = {
-            key: stages.info(self, key, InfoValues(i.values.copy(), i.present.copy()))
+            key: stages.info(
+                self, key, InfoValues(i.values.copy(), i.present.copy(), i.ends)
+            )
             for key, i in answer.info.items()
         }
         fields: dict[str, Array] = {}

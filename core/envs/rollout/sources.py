@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from isoscope.core.envs.rollout.records import Array, InfoValues
 from isoscope.core.envs.vector.transitions import TransitionStream
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from isoscope.core.envs.resident_env import ResidentVectorEnv
     from isoscope.core.envs.vector.hybrid import HybridVectorEnv
@@ -253,10 +254,18 @@ class ResidentSource:
             usable=self.down(usable),
             starts=self.down(began),
             info={
-                f"reward {name}": InfoValues(self.down(value), present)
+                f"reward {name}": InfoValues(
+                    self.down(value), present, self._ended(info, name)
+                )
                 for name, value in terms.items()
             },
         )
+
+    def _ended(self, info: Mapping[str, Any], name: str) -> Callable[[], Array] | None:
+        """Gives a reward term as told apart; it crosses over only if asked for."""
+        if "final_info" not in info:
+            return None
+        return partial(self.down, info["final_info"]["reward_terms"][name].array)
 
     def observation(self) -> Any:
         """See `Source.observation`."""
@@ -333,4 +342,13 @@ def _infos(infos: Mapping[str, Any], n: int) -> dict[str, InfoValues]:
         inner = np.asarray(terms.get(f"_{name}", outer), np.bool_)
         values = np.asarray(values, np.float64)
         found[f"reward {name}"] = InfoValues(values, outer & inner)
+    final = infos.get("final_info")
+    ended = _infos(final, n) if isinstance(final, dict) else {}
+    for key in found.keys() & ended.keys():
+        found[key] = replace(found[key], ends=partial(_values, ended[key]))
     return found
+
+
+def _values(info: InfoValues) -> Array:
+    """NaN where an environment gave none."""
+    return np.where(info.present, info.values, np.nan)

@@ -42,6 +42,7 @@ ONCE_OTHERWISE = [
     ("end-flags-swapped", 3),  # of a batch, which tells no infos but reasons
     ("shared-task-state", 3),  # an environment counts otherwise than the tap
     ("masked-info", 3),  # of a batch, where the mask hid the very value
+    ("masked-info", 19),  # the same, of a reward that was zero as what stood there
     ("observation-order", 5),  # scenes of their own, each with an actor of that name
     ("stale-observation", 9),  # of one that has only been reset
     ("shared-rng", 9),  # both reset in one round, the owner after the other
