@@ -69,6 +69,7 @@ class Tally:
         self._bytes = dict.fromkeys(DIRECTIONS, 0)
         self._copies = dict.fromkeys(DIRECTIONS, 0)
         self._syncs = 0
+        self._frozen: Traffic | None = None  # until the next one is booked
 
     def book(self, direction: Direction | None, n_bytes: int, syncs: int) -> None:
         """Add one copy (None: only a wait) and its synchronisations."""
@@ -76,11 +77,14 @@ class Tally:
             self._bytes[direction] += n_bytes
             self._copies[direction] += 1
         self._syncs += syncs
+        self._frozen = None
 
     def freeze(self) -> Traffic:
-        """Return the sums as they are now."""
+        """Return the sums as they are now: the same object where nothing was added."""
+        if self._frozen is not None:
+            return self._frozen
         size, count = self._bytes, self._copies
-        return Traffic(
+        self._frozen = Traffic(
             h2d_bytes=size["h2d"],
             h2d_copies=count["h2d"],
             d2h_bytes=size["d2h"],
@@ -89,3 +93,4 @@ class Tally:
             d2d_copies=count["d2d"],
             syncs=self._syncs,
         )
+        return self._frozen

@@ -40,6 +40,53 @@ MAX_CAUSES = 64
 OTHER_CAUSE = "other"
 
 
+class _Nesting(threading.local):
+    """What a thread is in the middle of."""
+
+    inside_copy = False
+    cause: str | None = None
+
+
+class Copying:
+    """A copy that is being made; see `Ledger.copying`.
+
+    A class of its own, no generator: there are dozens in every control step.
+    """
+
+    __slots__ = ("_cause", "_direction", "_ledger", "_n_bytes", "_nesting", "_syncs")
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        nesting: _Nesting,
+        direction: Direction | None,
+        n_bytes: int,
+        cause: str,
+        syncs: int,
+    ) -> None:
+        self._ledger = ledger
+        self._nesting: _Nesting | None = nesting
+        self._direction = direction
+        self._n_bytes = n_bytes
+        self._cause = cause
+        self._syncs = syncs
+
+    def __enter__(self) -> None:
+        nesting = self._nesting
+        if nesting is not None and nesting.inside_copy:
+            self._nesting = None  # it belongs to the outer one
+        elif nesting is not None:
+            nesting.inside_copy = True
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._nesting is None:
+            return
+        self._nesting.inside_copy = False
+        if kind is None:
+            told = self._direction, self._n_bytes, self._cause, self._syncs
+            self._ledger.book(*told)
+
+
 class Ledger:
     """Books copies and synchronisations, in all and per step, by cause.
 
@@ -50,7 +97,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._nesting = threading.local()
+        self._nesting = _Nesting()
         self._all: dict[str, Tally] = {}
         self._step: dict[str, Tally] | None = None
         self._last: StepTraffic | None = None
@@ -158,28 +205,25 @@ class Ledger:
 
     # ----------------------------------------------------------------- booking
 
-    @contextmanager
     def copying(
         self, direction: Direction | None, n_bytes: int, cause: str, *, syncs: int = 0
-    ) -> Iterator[None]:
+    ) -> Copying:
         """Book one copy that is made inside, by whatever means.
 
         Copies of the ledger inside it belong to this one and are not booked again. A
         copy that fails is not booked.
         """
-        if getattr(self._nesting, "inside_copy", False):
-            yield
-            return
-        self._nesting.inside_copy = True
-        try:
-            yield
-        finally:
-            self._nesting.inside_copy = False
-        outer: str | None = getattr(self._nesting, "cause", None)
+        return Copying(self, self._nesting, direction, n_bytes, cause, syncs)
+
+    def book(
+        self, direction: Direction | None, n_bytes: int, cause: str, syncs: int
+    ) -> None:
+        """Book a copy that was made: for `Copying`."""
+        cause = self._nesting.cause or cause
         with self._lock:
-            for tallies in (self._all, self._step):
-                if tallies is not None:
-                    _tally(tallies, outer or cause).book(direction, n_bytes, syncs)
+            _tally(self._all, cause).book(direction, n_bytes, syncs)
+            if self._step is not None:
+                _tally(self._step, cause).book(direction, n_bytes, syncs)
 
     @contextmanager
     def scope(self, cause: str) -> Iterator[None]:
@@ -187,7 +231,7 @@ class Ledger:
 
         Scopes may be nested; the outermost names the cause.
         """
-        outer: str | None = getattr(self._nesting, "cause", None)
+        outer = self._nesting.cause
         self._nesting.cause = outer or cause
         try:
             yield
@@ -271,7 +315,10 @@ class Ledger:
 
 
 def _tally(tallies: dict[str, Tally], cause: str) -> Tally:
-    if cause not in tallies and len(tallies) >= MAX_CAUSES - 1:
+    found = tallies.get(cause)
+    if found is not None:
+        return found
+    if len(tallies) >= MAX_CAUSES - 1:
         cause = OTHER_CAUSE
     return tallies.setdefault(cause, Tally())
 

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from operator import attrgetter
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from isoscope.core.envs.arrays import on_host
 
@@ -37,10 +38,11 @@ COPIES = "copies"  # of the ledger: copies/h2d/<cause> and copies/syncs/<cause>
 _WAITS = frozenset({"convert", "wait"})
 _DIRECTIONS = ("h2d", "d2h", "d2d")
 _NOTHING: AbstractContextManager[None] = nullcontext()
+_asked = attrgetter(*(f"{direction}_bytes" for direction in _DIRECTIONS), "syncs")
+_NO_SUMS = (0,) * (len(_DIRECTIONS) + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
+class Timed(NamedTuple):
     """One entry.
 
     Attributes
@@ -131,6 +133,13 @@ class Profiler:
         Whose stages to time, if any.
     lazy
         Whether the whole ends before the device has done its part.
+
+    Attributes
+    ----------
+    path
+        Of what is timed now; empty outside of a whole.
+    sums
+        Seconds by path, of the whole that is timed now.
     """
 
     def __init__(
@@ -144,8 +153,8 @@ class Profiler:
         self._lanes = lanes
         self._elsewhere = lanes is not None and not on_host(lanes.count)
         self._lazy = lazy
-        self._path = ""  # empty outside of a whole
-        self._sums: dict[str, float] = {}
+        self.path = ""
+        self.sums: dict[str, float] = {}
         self._last: StepProfile | None = None
 
     def take(self) -> StepProfile | None:
@@ -158,13 +167,13 @@ class Profiler:
 
     def whole(self, what: Whole) -> AbstractContextManager[None]:
         """Time a control step or a reset, and tell it; nothing inside of another."""
-        if not step_profiles.listened_to or self._path:
+        if not step_profiles.listened_to or self.path:
             return _NOTHING
         return self._whole(what)
 
     def part(self, name: str) -> AbstractContextManager[None]:
         """Time a part of what is timed now; parts of one name are added up."""
-        return self._part(name) if self._path else _NOTHING
+        return self._part(name) if self.path else _NOTHING
 
     @contextmanager
     def _whole(self, what: Whole) -> Iterator[None]:
@@ -177,39 +186,52 @@ class Profiler:
 
             usual = lanes.stages
             lanes.stages = TimedStages(usual, self)
-        self._sums, self._path = {}, name
+        self.sums, self.path = {}, name
         begin = perf_counter()
         try:
             yield
             spent_s = perf_counter() - begin
         finally:
-            self._path = ""
+            self.path = ""
             if lanes is not None and usual is not None:
                 lanes.stages = usual
         # Only of one that went well: half a step's times mean nothing.
         entries = [Timed(name, spent_s)]
         entries += [
             Timed(path, sum_s, parent=path.rpartition("/")[0])
-            for path, sum_s in self._sums.items()
+            for path, sum_s in self.sums.items()
         ]
         entries += _copied(before, _books(lanes))
         self._last = StepProfile(what, self.envs, tuple(entries))
         step_profiles.tell(self._last)
 
-    @contextmanager
-    def _part(self, name: str) -> Iterator[None]:
-        outer = self._path
+    def _part(self, name: str) -> _Part:
         if self._elsewhere and name not in _WAITS:
             name += LAUNCH
-        path = self._path = f"{outer}/{name}"
+        return _Part(self, name)
+
+
+class _Part:
+    """A part that is being timed; a class of its own, since a step has dozens."""
+
+    __slots__ = ("_begin", "_name", "_outer", "_path", "_profiler")
+
+    def __init__(self, profiler: Profiler, name: str) -> None:
+        self._profiler = profiler
+        self._name = name
+
+    def __enter__(self) -> None:
+        profiler = self._profiler
+        self._outer = profiler.path
+        self._path = profiler.path = f"{self._outer}/{self._name}"
         # In its place before its own parts, so that a parent comes before them.
-        self._sums.setdefault(path, 0.0)
-        begin = perf_counter()
-        try:
-            yield
-        finally:
-            self._sums[path] += perf_counter() - begin
-            self._path = outer
+        profiler.sums.setdefault(self._path, 0.0)
+        self._begin = perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        profiler = self._profiler
+        profiler.sums[self._path] += perf_counter() - self._begin
+        profiler.path = self._outer
 
 
 @contextmanager
@@ -243,14 +265,18 @@ def _copied(
         return
     for cause, traffic in after.items():
         known = before.get(cause)
-        for direction in _DIRECTIONS:
-            moved = _more(traffic, known, f"{direction}_bytes")
-            if moved:
-                yield Timed(f"{COPIES}/{direction}/{cause}", float(moved), "B")
-        syncs = _more(traffic, known, "syncs")
+        if known is traffic:
+            continue  # nothing came
+        *moved, syncs = (
+            a - b for a, b in zip(_sums(traffic), _sums(known), strict=True)
+        )
+        for direction, size in zip(_DIRECTIONS, moved, strict=True):
+            if size:
+                yield Timed(f"{COPIES}/{direction}/{cause}", float(size), "B")
         if syncs:
             yield Timed(f"{COPIES}/syncs/{cause}", float(syncs), "")
 
 
-def _more(traffic: Any, known: Any, name: str) -> int:
-    return int(getattr(traffic, name, 0)) - int(getattr(known, name, 0))
+def _sums(traffic: Any) -> tuple[int, ...]:
+    """Bytes by direction, and synchronisations; zeros where there was no traffic."""
+    return _NO_SUMS if traffic is None else _asked(traffic)

@@ -9,13 +9,16 @@ begin.
 from __future__ import annotations
 
 import secrets
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
 import numpy as np
 
 from isoscope.core.envs.errors import StateError
 from isoscope.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Purpose: TypeAlias = Literal[
     "reset_position",
@@ -94,6 +97,10 @@ class Streams:
             generator = np.random.Generator(np.random.PCG64(sequence))
             self._generators[purpose] = generator
         return generator
+
+    def begun(self) -> Sequence[np.random.Generator]:
+        """The generators that were asked for so far, in that order."""
+        return tuple(self._generators.values())
 
     def capture(self) -> StreamsState:
         """Where all streams stand."""

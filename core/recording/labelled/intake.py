@@ -273,8 +273,34 @@ class Intake:
             row = buffer.first + buffer.count + len(waiting)
             waiting.append((pack, raw))
             self._late_bytes += size
-            if len(waiting) >= MOST_LATE or self._late_bytes >= LATE_BYTES:
+            if self._late_bytes >= LATE_BYTES:
                 self.catch_up()
+            elif len(waiting) >= MOST_LATE:
+                self.catch_up(table)
+            return row
+
+    def later_many(self, table: int, pack: Pack, raws: Sequence[Any], size: int) -> int:
+        """Append rows as `later` does; returns the first one's number, or -1.
+
+        Parameters
+        ----------
+        size
+            Of each.
+        """
+        buffer = self.buffers[table]
+        with self.lock:
+            if not self.accepts:
+                for _ in raws:
+                    self.refuse(buffer.schema.name)
+                return REFUSED
+            waiting = self._late.setdefault(table, [])
+            row = buffer.first + buffer.count + len(waiting)
+            waiting += [(pack, raw) for raw in raws]
+            self._late_bytes += size * len(raws)
+            if self._late_bytes >= LATE_BYTES:
+                self.catch_up()
+            elif len(waiting) >= MOST_LATE:
+                self.catch_up(table)
             return row
 
     def catch_up(self, table: int | None = None) -> None:

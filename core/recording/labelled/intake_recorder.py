@@ -256,14 +256,23 @@ class IntakeRecorder:
             self._profile, self._profiles_packed, raw, EVENT_BYTES
         )
 
+    def profiles(self, raws: Sequence[tuple[Any, ...]]) -> int:
+        """Record a profiler's entries, each the fields of a `records.ProfileEntry`."""
+        pack = self._profiles_packed
+        return self._intake.later_many(self._profile, pack, raws, EVENT_BYTES)
+
     def _profiles_packed(self, raws: list[tuple[Any, ...]]) -> None:
         text = self._intake.text
-        rows = np.empty(len(raws), t.PROFILE.dtype)
-        rows[:] = [
-            (text(name), value, text(unit), text(parent), *rest)
-            for name, value, unit, parent, *rest in raws
-        ]
-        self._intake.extend(self._profile, rows)
+        name, value, unit, parent, *rest = zip(*raws, strict=True)
+        texts = ([*map(text, each)] for each in (unit, parent))
+        self._extend_by_columns(t.PROFILE, ([*map(text, name)], value, *texts, *rest))
+
+    def _extend_by_columns(self, schema: t.Schema, columns: Sequence[Any]) -> None:
+        """Append rows of a table whose columns these are, in order, [n] each."""
+        rows = np.empty(len(columns[0]), schema.dtype)
+        for column, values in zip(schema.columns, columns, strict=True):
+            rows[column.name] = values
+        self._intake.extend(self._intake.tables[schema.name], rows)
 
     def snapshot(self, snapshot: r.Snapshot) -> int:
         """Record a snapshot; returns its id, -1 where it was refused."""
@@ -305,12 +314,9 @@ class IntakeRecorder:
     def events_packed(self, raws: list[tuple[Any, ...]]) -> None:
         """Append events as `event_later` takes them: for packs; the lock is held."""
         text, blob = self._intake.text, self._intake.blob
-        rows = np.empty(len(raws), t.EVENTS.dtype)
-        rows[:] = [
-            (text(kind), *rest, -1 if detail is None else blob(to_json(detail)))
-            for kind, *rest, detail in raws
-        ]
-        self._intake.extend(self._events, rows)
+        kind, *rest, detail = zip(*raws, strict=True)
+        blobs = [-1 if told is None else blob(to_json(told)) for told in detail]
+        self._extend_by_columns(t.EVENTS, ([*map(text, kind)], *rest, blobs))
 
     def chunk(self, event: r.ChunkEvent) -> int:
         """Record a stage in the life of an action chunk."""

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isoscope.core.recording.labelled.records import DIGEST_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 PLAIN = ("PCG64", "PCG64DXSM")  # whose states are numbers, without arrays
 
@@ -63,6 +66,42 @@ class Watched:
         plain = state["bit_generator"] in PLAIN
         text = repr(state).encode() if plain else _flat(state)
         self._digest = hashlib.blake2b(text, digest_size=DIGEST_BYTES).digest()
+        return self._digest
+
+
+class Several:
+    """Generators of one owner, and the digest that is told of them all."""
+
+    __slots__ = ("_digest", "_memories", "_seen", "_whose")
+
+    def __init__(self) -> None:
+        self._whose: Any = None
+        self._memories: list[Any] = []
+        self._seen: list[bytes] = []
+        self._digest = b""
+
+    def digest(
+        self, seed: Any, generators: Sequence[Any], told: Callable[[], bytes]
+    ) -> bytes:
+        """The digest: the last one where none of them has moved.
+
+        Parameters
+        ----------
+        seed
+            Goes with them.
+        told
+            What it is of; only called where one has moved, or it can't be seen.
+        """
+        whose = seed, *generators
+        if whose != self._whose:
+            self._whose, self._seen = whose, []
+            self._memories = [memory_of(g.bit_generator) for g in generators]
+        elif None not in self._memories:
+            seen = [memory.raw for memory in self._memories]
+            if seen == self._seen:
+                return self._digest
+            self._seen = seen
+        self._digest = hashlib.blake2b(told(), digest_size=DIGEST_BYTES).digest()
         return self._digest
 
 

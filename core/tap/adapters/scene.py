@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import sys
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from isoscope.core.recording.labelled import records as r
-from isoscope.core.recording.labelled.records import DIGEST_BYTES
 from isoscope.core.tap.adapters import run as runs
+from isoscope.core.tap.adapters.generators import Several
 from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost
 from isoscope.core.tap.adapters.scene_watch import SceneWatch
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.envs.lanes import LaneGroup
     from isoscope.core.envs.task import Task
+    from isoscope.core.tap.adapters.plain_steps import PlainSteps
     from isoscope.core.tap.session import TapSession
 
 STATUSES = {0: "converged", 1: "stopped", 2: "diverged"}
@@ -47,6 +47,7 @@ class SceneTap(SingleTap):
         super().__init__(env, session, index)
         self._watch: SceneWatch | None = None
         self._asked = session.snapshots_asked
+        self._streams = Several()
 
     def attach(self, env: Any) -> None:
         """Put the tap around the environment's methods."""
@@ -66,7 +67,6 @@ class SceneTap(SingleTap):
         self._watch.wants(self.number, dict(inner.lease.wanted))
         watch_stages(self.session)
         self.session.takes_snapshots()
-        self._low = self._high = None  # how it clips is asked, not assumed
 
     def before(self, env: Any, control_step: int) -> None:
         """Begin to count its rows."""
@@ -76,9 +76,13 @@ class SceneTap(SingleTap):
     def generators(self, env: Any) -> tuple[bytes, bytes]:
         """Of the environment's own streams, which the usual one only seeds."""
         _, of_actions = super().generators(env)
-        streams = innermost(env).lanes.streams[0].capture()
-        told = msgspec.msgpack.encode(streams)
-        return hashlib.blake2b(told, digest_size=DIGEST_BYTES).digest(), of_actions
+        streams = innermost(env).lanes.streams[0]
+
+        def told() -> bytes:
+            return msgspec.msgpack.encode(streams.capture())
+
+        own = self._streams.digest(streams.seed, streams.begun(), told)
+        return own, of_actions
 
     def streams(self, env: Any) -> dict[str, Any]:
         """See `SingleTap.streams`: those that it has drawn from, by purpose."""
@@ -89,6 +93,10 @@ class SceneTap(SingleTap):
         """See `SingleTap.rows`."""
         watch = self._watch
         return (-1, -1) if watch is None else watch.steps.span(self.number)
+
+    def told_clipped(self, env: Any, plain: PlainSteps) -> bytes | None:
+        """How it clips is asked, not assumed."""
+        return plain.kept(self.clipped(env, None), plain.acting) or b""
 
     def clipped(self, env: Any, raw: Any) -> Any:
         """As the environment has clipped it."""

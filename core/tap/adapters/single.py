@@ -21,6 +21,7 @@ from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost, layers
 from isoscope.core.tap.adapters.leaves import described, leaves
 from isoscope.core.tap.adapters.plain_steps import pack_transition, reasons_of
+from isoscope.core.tap.adapters.rows import TERMS
 from isoscope.core.tap.adapters.scalars import numbers
 
 if TYPE_CHECKING:
@@ -114,14 +115,21 @@ class SingleTap:
         # Within the limits clipping changes nothing, whether or not it is done.
         return raw if bool(((raw >= low) & (raw <= high)).all()) else None
 
+    def told_clipped(self, env: Any, plain: PlainSteps) -> bytes | None:
+        """The action as clipped; b"" where not known, None: as its limits say."""
+        return None
+
     def terms(self, env: Any, info: Any) -> dict[Name, float]:
         """Reward terms, and the numbers of the info that are none."""
-        told = info.get("reward_terms") if isinstance(info, dict) else None
+        told = info.get(TERMS) if isinstance(info, dict) else None
         found = numbers(told, "reward_term") if told else {}
-        return found | numbers(info, "info", frozenset(("reward_terms",)))
+        return found | numbers(info, "info", frozenset((TERMS,)))
 
     def later(self, env: Any, plain: PlainSteps, info: Any) -> Any:
         """What `terms` is to be made of later, as `PlainSteps.told` has it."""
+        if type(info) is dict and TERMS in info:
+            rest = info.copy()
+            return plain.told(rest.pop(TERMS), rest, _named)
         return plain.told({}, info, _named)
 
     def after(self, env: Any, info: Any, transition: int) -> None:
@@ -288,7 +296,8 @@ class SingleTap:
                     -1,
                     -1,
                 )
-                number = plain.add((row, raw, before, after, None, *told))
+                clipped = self.told_clipped(env, plain)
+                number = plain.add((row, raw, before, after, clipped, *told))
         if number is None:
             number = self._written(env, raw, result, valid)
         self.session.stepped[self.number] = number
@@ -383,7 +392,7 @@ class SingleTap:
 
 
 def _named(terms: Any, info: Any) -> dict[Name, float]:
-    return numbers(info, "info")
+    return numbers(terms, "reward_term") | numbers(info, "info")
 
 
 def _owned(value: Any) -> Any:

@@ -11,7 +11,6 @@ import weakref
 from typing import TYPE_CHECKING
 
 from isoscope.core.envs.profiling import Profiler, step_profiles
-from isoscope.core.recording.labelled import records as r
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +61,5 @@ def record_stages(
     if profile is None or session not in _watched:
         return
     row = session.recorder.rows - 1
-    for entry in profile.entries:
-        told = r.ProfileEntry(entry.name, entry.value, entry.unit, entry.parent)
-        told.env, told.transition, told.row = env, transition, row
-        session.recorder.profile(told)
+    where = env, transition, row
+    session.recorder.profiles([(*entry, *where) for entry in profile.entries])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isoscope.core.tap.adapters import generators
-from isoscope.core.tap.adapters.generators import Watched, memory_of
+from isoscope.core.tap.adapters.generators import Several, Watched, memory_of
 
 KINDS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox]
 
@@ -62,3 +62,28 @@ def test_only_what_is_laid_out_as_told_is_seen_at_a_glance() -> None:
             state_address = 8
 
     assert memory_of(PCG64()) is None
+
+
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937])
+def test_several_are_told_again_only_where_one_has_moved(kind: Any) -> None:
+    ones = [np.random.Generator(kind(seed)) for seed in range(2)]
+    several, told = Several(), []
+
+    def tell() -> bytes:
+        told.append(repr([one.bit_generator.state for one in ones]).encode())
+        return told[-1]
+
+    digests = [several.digest(7, ones, tell) for _ in range(3)]
+    assert len(set(digests)) == 1
+    ones[1].random()
+    digests.append(several.digest(7, ones, tell))
+    ones[0].integers(3)
+    digests += [several.digest(7, ones, tell), several.digest(8, ones, tell)]
+    ones.append(np.random.Generator(kind(5)))
+    digests.append(several.digest(8, ones, tell))
+    assert len(set(digests)) == 4  # the seed is the caller's to tell
+    before = len(told)
+    for _ in range(5):
+        several.digest(8, ones, tell)
+    seen = kind is np.random.PCG64
+    assert len(told) - before <= (1 if seen else 5)
