@@ -212,7 +212,7 @@ class Document:
     def take(self, news: News) -> None:
         """Take in what has come; tells `told_changed`, and of a live one `grown`."""
         if self.told is None:
-            self.told = Told()
+            self.told = Told(self.source.recording.steps.spill)
         self.told.take(news)
         if self.phase is Phase.LIVE:
             if self.own_steps is None:

@@ -19,7 +19,7 @@ def told_of(recording: Recording) -> Told:
     ReadError
         If it can't be read.
     """
-    feed, told = Feed(recording), Told()
+    feed, told = Feed(recording), Told(recording.steps.spill)
     more = True
     while more:
         news = feed.news()

@@ -14,6 +14,7 @@ from isoscope.core.timeline.pieces import Shape
 
 if TYPE_CHECKING:
     from isoscope.core.following.feed import EnvNews, News, RunMark
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Int64Array
     from isoscope.core.timeline.pieces import Marks
 
@@ -56,12 +57,12 @@ class Ended:
 class EnvTold:
     """What became of one environment, ascending by row."""
 
-    def __init__(self, env: int) -> None:
+    def __init__(self, env: int, spill: Spill | None) -> None:
         self.env = env
-        self._rows = Track(np.dtype(np.int64), ())
-        self._shapes = Track(np.dtype(np.uint8), ())
-        self._numbers = Track(np.dtype(np.int64), ())
-        self._marks = GrowingMarks(self._text)
+        self._rows = Track(np.dtype(np.int64), (), spill=spill)
+        self._shapes = Track(np.dtype(np.uint8), (), spill=spill)
+        self._numbers = Track(np.dtype(np.int64), (), spill=spill)
+        self._marks = GrowingMarks(self._text, spill)
 
     def __len__(self) -> int:
         """How many things were told."""
@@ -112,6 +113,11 @@ class EnvTold:
 class Told:
     """All that was told: chunks, environments, the run.
 
+    Parameters
+    ----------
+    spill
+        Where its columns grow; by default in memory.
+
     Attributes
     ----------
     chunks
@@ -122,8 +128,9 @@ class Told:
         Of the run as a whole: failures, dropped records.
     """
 
-    def __init__(self) -> None:
-        self.chunks = Chunks()
+    def __init__(self, spill: Spill | None = None) -> None:
+        self._spill = spill
+        self.chunks = Chunks(spill)
         self.envs: dict[int, EnvTold] = {}
         self.marks: list[RunMark] = []
 
@@ -141,7 +148,9 @@ class Told:
         for part in np.split(order, np.flatnonzero(np.diff(grouped)) + 1):
             if len(part) and news.env[part[0]] >= 0:
                 env = int(news.env[part[0]])
-                self.envs.setdefault(env, EnvTold(env)).take(news, part)
+                if env not in self.envs:
+                    self.envs[env] = EnvTold(env, self._spill)
+                self.envs[env].take(news, part)
 
     def ended(self, env: int, row: int) -> Ended:
         """How an environment stands at a row."""

@@ -48,8 +48,10 @@ class SlotStates:
 
     def __init__(self, source: SourceChunks, slot: int) -> None:
         self.source, self.slot = source, slot
-        self.looks = GrowingReducer(np.dtype(np.uint8), np.bitwise_or)
-        self._state = GrowingReducer(np.dtype(np.uint8), np.bitwise_or)
+        self.looks, self._state = (
+            GrowingReducer(np.dtype(np.uint8), np.bitwise_or, 0, source.spill)
+            for _ in range(2)
+        )
         self._taken = 0  # of the source's events
 
     def catch_up(self) -> GrowingReducer:

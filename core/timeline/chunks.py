@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntFlag
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from isoscope.core.recording.tracks import Track
 from isoscope.core.timeline.growing_reduce import GrowingReducer
 
 if TYPE_CHECKING:
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Array, Int64Array
 
 OPEN = 1 << 60  # where an item ends that has not ended
@@ -161,22 +162,25 @@ class SourceChunks:
         Of the whole chunk, `ChunkLook`.
     """
 
-    def __init__(self, rank: int, stage: int) -> None:
-        self.rank, self.stage, self.batch = rank, stage, 0
-        whole = np.dtype(np.int64)
-        self.key = Track(whole, (3,))
-        self.begin, self.end, self.stop = (Track(whole, ()) for _ in range(3))
+    def __init__(self, rank: int, stage: int, spill: Spill | None = None) -> None:
+        self.rank, self.stage, self.batch, self.spill = rank, stage, 0, spill
+
+        def column(dtype: Any, *shape: int) -> Track:
+            return Track(np.dtype(dtype), shape, spill=spill)
+
+        self.key = column(np.int64, 3)
+        self.begin, self.end, self.stop = (column(np.int64) for _ in range(3))
         self._acted = 0  # the row of the environment's last part
-        self.state = Track(np.dtype(np.uint8), ())
-        self.looks = GrowingReducer(np.dtype(np.uint8), np.bitwise_or)
-        self.of = Track(whole, ())  # which chunk each event is of
-        self.told = Track(np.dtype(np.uint8), ())  # the event's own state
-        self.slots = Track(np.dtype(np.int32), (2,))
-        self.times = Track(np.dtype(np.float64), (2,))  # time_s, wall_s
-        self.rows = Track(whole, ())
-        self.numbers = Track(whole, ())  # in the recording's table
-        self._codes = Track(whole, ())  # ascending
-        self._places = Track(whole, ())  # the chunk of each code
+        self.state = column(np.uint8)
+        self.looks = GrowingReducer(np.dtype(np.uint8), np.bitwise_or, 0, spill)
+        self.of = column(np.int64)  # which chunk each event is of
+        self.told = column(np.uint8)  # the event's own state
+        self.slots = column(np.int32, 2)
+        self.times = column(np.float64, 2)  # time_s, wall_s
+        self.rows = column(np.int64)
+        self.numbers = column(np.int64)  # in the recording's table
+        self._codes = column(np.int64)  # ascending
+        self._places = column(np.int64)  # the chunk of each code
 
     def __len__(self) -> int:
         """How many chunks."""
@@ -274,6 +278,11 @@ class SourceChunks:
 class Chunks:
     """All chunks of a run, by source.
 
+    Parameters
+    ----------
+    spill
+        Where its columns grow; by default in memory.
+
     Attributes
     ----------
     sources
@@ -284,7 +293,8 @@ class Chunks:
         Events whose key can't be that of a chunk.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, spill: Spill | None = None) -> None:
+        self._spill = spill
         self.sources: dict[tuple[int, int], SourceChunks] = {}
         self.events = 0
         self.strange = 0
@@ -307,7 +317,8 @@ class Chunks:
             rank, stage = number >> 31, number & ((1 << 31) - 1)
             known = self.sources.get((rank, stage))
             if known is None:
-                known = self.sources[rank, stage] = SourceChunks(rank, stage)
+                known = SourceChunks(rank, stage, self._spill)
+                self.sources[rank, stage] = known
             known.take(news.picked(at), numbers[at])
 
     @property

@@ -31,6 +31,7 @@ from isoscope.core.timeline.lanes import (
 )
 from isoscope.core.timeline.model import Lane, Timeline, TimelineExtras
 from isoscope.core.timeline.owners import (
+    border_text,
     environment_lane,
     own_content,
     owner_bits,
@@ -48,11 +49,12 @@ from isoscope.core.timeline.steps import (
 from isoscope.core.timeline.told_lanes import chunked, run_marks, with_told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from isoscope.core.following.own_steps import OwnSteps
     from isoscope.core.following.told import Told
     from isoscope.core.recording.model import Labels, Recording
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Array
     from isoscope.core.timeline.told_lanes import Grouping
 
@@ -63,15 +65,16 @@ SETTLED = 4096  # rows by which the usual h is known well enough
 class _EnvLane:
     """The control steps of one environment, appended to."""
 
-    def __init__(self) -> None:
-        self._items = GrowingItems()
-        self._borders = GrowingMarks(self._text)
-        self._texts: list[Callable[[], str]] = []
+    def __init__(self, spill: Spill | None) -> None:
+        self._items = GrowingItems(spill)
+        self._borders = GrowingMarks(self._text, spill)
+        self._labels: Labels | None = None
         self._taken = 0  # own rows up to the last item's begin
         self._marked = -1  # the last row with a border
 
     def content(self, steps: OwnSteps, labels: Labels, env: int) -> tuple[Items, Marks]:
         """What lies on the lane now."""
+        self._labels = labels
         own = steps.rows_of(env)
         own = own[: int(np.searchsorted(own, len(labels)))]
         if len(own) > self._taken:
@@ -85,12 +88,13 @@ class _EnvLane:
     def _note(self, marks: Marks, kept: Array) -> None:
         if not len(kept):
             return
-        self._texts += [partial(marks.text, index) for index in kept.tolist()]
         self._borders.append(marks.rows[kept], marks.shapes[kept])
         self._marked = int(marks.rows[kept][-1])
 
     def _text(self, index: int) -> str:
-        return self._texts[index]()
+        assert self._labels is not None, "there is a mark"
+        row = int(self._borders.rows[index])
+        return border_text(self._borders.shapes[index], self._labels.episode[row])
 
 
 class GrowingTimeline:
@@ -104,9 +108,10 @@ class GrowingTimeline:
     def _begin(self) -> None:
         self._rows = 0
         self._usual_s = float("nan")
-        self._owners = GrowingBits(np.dtype(np.uint16))
-        self._steps = GrowingBits(np.dtype(np.uint8))
-        self._odd = GrowingMarks(self._say_odd)
+        spill = self.recording.steps.spill
+        self._owners = GrowingBits(np.dtype(np.uint16), spill)
+        self._steps = GrowingBits(np.dtype(np.uint8), spill)
+        self._odd = GrowingMarks(self._say_odd, spill)
         self._gravity: list[Marks] = []
         self._lanes: dict[int, _EnvLane] = {}
 
@@ -173,6 +178,11 @@ class GrowingTimeline:
             row_is=row_is,
         )
 
+    def _lane(self, env: int) -> _EnvLane:
+        if env not in self._lanes:
+            self._lanes[env] = _EnvLane(self.recording.steps.spill)
+        return self._lanes[env]
+
     def _scrolled(self, labels: Labels | None, grouping: Grouping) -> list[Lane]:
         environments = self.steps.environments
         if grouping != "steps" and len(self.told.chunks):
@@ -183,12 +193,7 @@ class GrowingTimeline:
             with_told(
                 environment_lane(
                     env,
-                    partial(
-                        self._lanes.setdefault(env, _EnvLane()).content,
-                        self.steps,
-                        labels,
-                        env,
-                    ),
+                    partial(self._lane(env).content, self.steps, labels, env),
                 ),
                 self.told,
             )

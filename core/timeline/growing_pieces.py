@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Array, Int64Array
     from isoscope.core.timeline.reduce import Reducer
 
@@ -55,16 +56,21 @@ class GrownMarks(Marks):
 class GrowingMarks:
     """Collects marks, ascending by row."""
 
-    def __init__(self, text: Callable[[int], str]) -> None:
-        self._rows = Track(np.dtype(np.int64), ())
-        self._shapes = Track(np.dtype(np.uint8), ())
-        self._ranked = GrowingReducer(np.dtype(np.int64), np.maximum, -1)
+    def __init__(self, text: Callable[[int], str], spill: Spill | None = None) -> None:
+        self._rows = Track(np.dtype(np.int64), (), spill=spill)
+        self._shapes = Track(np.dtype(np.uint8), (), spill=spill)
+        self._ranked = GrowingReducer(np.dtype(np.int64), np.maximum, -1, spill)
         self._seen: set[int] = set()
         self._text = text
 
     def __len__(self) -> int:
         """How many."""
         return len(self._rows)
+
+    @property
+    def rows(self) -> Array:
+        """int64 [n]."""
+        return self._rows.values
 
     @property
     def shapes(self) -> Array:
@@ -159,11 +165,11 @@ class GrownItems(Items):
 class GrowingItems:
     """Collects items; the last one may still be replaced by a longer one."""
 
-    def __init__(self) -> None:
+    def __init__(self, spill: Spill | None = None) -> None:
         whole = np.dtype(np.int64)
-        self._columns = [Track(whole, ()) for _ in range(3)]
-        self._numbers = Track(np.dtype(np.int32), ())
-        self._looks = GrowingReducer(np.dtype(np.uint8), np.bitwise_or)
+        self._columns = [Track(whole, (), spill=spill) for _ in range(3)]
+        self._numbers = Track(np.dtype(np.int32), (), spill=spill)
+        self._looks = GrowingReducer(np.dtype(np.uint8), np.bitwise_or, 0, spill)
         self._all = 0
 
     def __len__(self) -> int:
@@ -231,9 +237,9 @@ class GrownBits(RowBits):
 class GrowingBits:
     """Collects bits, and levels where the lane has bars."""
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self._bits = GrowingReducer(dtype, np.bitwise_or)
-        self._level = GrowingReducer(np.dtype(np.uint8), np.maximum)
+    def __init__(self, dtype: np.dtype[Any], spill: Spill | None = None) -> None:
+        self._bits = GrowingReducer(dtype, np.bitwise_or, 0, spill)
+        self._level = GrowingReducer(np.dtype(np.uint8), np.maximum, 0, spill)
         self._all = 0
 
     def __len__(self) -> int:

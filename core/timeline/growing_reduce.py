@@ -16,6 +16,7 @@ import numpy as np
 from isoscope.core.recording.tracks import Track
 
 if TYPE_CHECKING:
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Array, Int64Array
 
 FAN = 16
@@ -34,12 +35,21 @@ class GrowingReducer:
         must not matter.
     empty
         The answer for an empty range; must change nothing when combined.
+    spill
+        Where it grows; by default in memory.
     """
 
-    def __init__(self, dtype: np.dtype[Any], op: np.ufunc, empty: Any = 0) -> None:
+    def __init__(
+        self,
+        dtype: np.dtype[Any],
+        op: np.ufunc,
+        empty: Any = 0,
+        spill: Spill | None = None,
+    ) -> None:
         self._op = op
         self._empty = np.dtype(dtype).type(empty)
-        self._levels = [Track(np.dtype(dtype), ())]
+        self._spill = spill
+        self._levels = [Track(np.dtype(dtype), (), spill=spill)]
 
     def __len__(self) -> int:
         """Values covered."""
@@ -65,7 +75,7 @@ class GrowingReducer:
             if at + 1 == len(self._levels):
                 if whole == 0:
                     return
-                self._levels.append(Track(below.dtype, ()))
+                self._levels.append(Track(below.dtype, (), spill=self._spill))
             above = self._levels[at + 1]
             have = len(above)
             if whole <= have:

@@ -125,12 +125,15 @@ def _borders(rows: Int64Array, episode: Array, reset: Array) -> Marks:
     shapes = np.where(first_reset[at], Shape.RESET, Shape.EPISODE).astype(np.uint8)
     episodes = episode[at]
 
-    def text(index: int) -> str:
-        number = episodes[index]
-        which = f"episode {number}" if number >= 1 else "an episode of unknown number"
-        return f"reset: {which} begins" if shapes[index] == Shape.RESET else which
+    return Marks(
+        rows[at], shapes, lambda index: border_text(shapes[index], episodes[index])
+    )
 
-    return Marks(rows[at], shapes, text)
+
+def border_text(shape: int, episode: int) -> str:
+    """What a mark where an episode begins says."""
+    which = f"episode {episode}" if episode >= 1 else "an episode of unknown number"
+    return f"reset: {which} begins" if shape == Shape.RESET else which
 
 
 def _unknown(rows: Int64Array) -> Lane:
