@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.session import Session
 
 SHARE = 0.1  # of the time that painting may take, as long as it looks alive
-LEAST_S, MOST_S = 0.04, 0.18  # from one painting to the next
+LEAST_S, MOST_S = 0.04, 0.17  # from one painting to the next
 NEW = 0.25  # how much the last painting counts in what one costs
 TOUCHED_S = 0.5  # after the user's last doing, all is painted at once
 DOINGS = frozenset(

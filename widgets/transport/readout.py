@@ -71,7 +71,8 @@ class Readout(QWidget):
             if not self._range("scene", self._scene_s).known:
                 self._scene_s = analysis.attribution.scene_time_s
         rows = 0 if recording is None else len(recording)
-        slots = [("native", "0" * len(str(max(rows - 1, 0))))]
+        native = recording is None or recording.row_is == "native step"
+        slots = [("native" if native else "row", "0" * len(str(max(rows - 1, 0))))]
         if recording is None:
             slots += [("recording", UNKNOWN), ("scene", UNKNOWN)]
         else:

@@ -22,6 +22,7 @@ from isoscope.widgets.sources.panel import SourcesPanel
 from isoscope.widgets.sources.rows import Kind, scene_section
 from isoscope.widgets.sources.texts import env_text
 from isoscope.widgets.sources.tree import ROW, below
+from isoscope.widgets.transport.readout import Readout
 from tests.widgets.opened import analysed_document, open_document
 from tests.widgets.scene.grid.made import record
 
@@ -144,7 +145,7 @@ def test_a_scene_each_is_no_shared_one(panel, session, tmp_path, qtbot) -> None:
     assert lane.label == "taken by"
 
 
-def test_environments_that_tell_of_no_scene_are_only_environments(plain) -> None:
+def test_environments_that_tell_of_no_scene_are_only_environments(plain, qtbot) -> None:
     section = scene_section(plain)
     assert (section.text, section.right) == ("Environments", "2 env")
     assert section.children[0].tip.startswith("env 0: 8 control steps")
@@ -156,6 +157,11 @@ def test_environments_that_tell_of_no_scene_are_only_environments(plain) -> None
         "reward",
     ]
     assert label_of(plain.recording, plots[1]) == "control step · raw action"
+    readout = Readout()
+    qtbot.addWidget(readout)
+    readout.set_recording(plain.recording, plain.analysis)
+    readout.set_row(3)
+    assert readout.texts()[0] == ("row", "3")
     names = [fact.name for fact in facts_at(plain, 3)]
     assert names[0] == "row"
     assert "native step" not in names
