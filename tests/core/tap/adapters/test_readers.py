@@ -1,0 +1,118 @@
+"""What is read of a native scene's actors lies where the layout says it does."""
+
+from __future__ import annotations
+
+from array import array
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isoscope.core.tap.adapters.superdex.readers import Readers
+
+WIDTH = 20  # numbers of a rigid body
+
+
+class Numbers:
+    """A vector or a quaternion of the engine's."""
+
+    def __init__(self, *values: float) -> None:
+        self.values = list(values)
+
+    def tolist(self) -> list[float]:
+        return self.values
+
+
+class Body:
+    """A rigid body whose numbers are all different, and from step to step too."""
+
+    def __init__(self, first: float) -> None:
+        self.now = first
+
+    def _next(self, count: int, at: float) -> Numbers:
+        return Numbers(*(self.now + at + k for k in range(count)))
+
+    def root(self) -> Any:
+        return SimpleNamespace(
+            translation=self._next(3, 0.0), rotation=self._next(4, 3.0)
+        )
+
+    def centre(self) -> Any:
+        return SimpleNamespace(translation=self._next(3, 7.0))
+
+    def linear(self) -> Numbers:
+        return self._next(3, 10.0)
+
+    def angular(self) -> Numbers:
+        return self._next(3, 13.0)
+
+    def getters(self) -> Any:
+        return self.root, self.centre, self.linear, self.angular
+
+    def columns(self) -> list[float]:
+        """In the order of the recording's fields."""
+        at = [*range(7), 7, 8, 9, *range(3, 7), *range(10, 16)]
+        return [self.now + k for k in at]
+
+
+class Vectors:
+    """The engine's array of vectors, with its memory to be seen."""
+
+    def __init__(self, count: int) -> None:
+        self.memory = np.zeros((count, 3), np.float32)
+
+    def __setitem__(self, k: int, vector: Numbers) -> None:
+        self.memory[k] = vector.tolist()
+
+
+ENGINES = {
+    "as it is": SimpleNamespace(
+        DynamicArrayReal3=Vectors, SpanConstReal3=lambda vectors: vectors.memory
+    ),
+    "without such arrays": SimpleNamespace(),
+    "of another precision": SimpleNamespace(
+        DynamicArrayReal3=Vectors,
+        SpanConstReal3=lambda vectors: vectors.memory.astype(np.float64),
+    ),
+}
+
+
+@pytest.mark.parametrize("engine", list(ENGINES))
+@pytest.mark.parametrize("bodies", [0, 1, 3])
+def test_every_value_is_where_the_layout_says(engine: str, bodies: int) -> None:
+    rigid = [Body(100.0 * k) for k in range(bodies)]
+    pose, nothing, nodes = array("f", [0.0, 0.0]), array("f"), np.zeros(6)
+
+    def fill(values: Any) -> None:
+        for k in range(len(values)):
+            values[k] = 1000.0 + k + 10 * step
+
+    frame: Any = SimpleNamespace(dtype=np.dtype(np.float32))
+    readers = Readers(np.float32, None, [b.getters() for b in rigid])
+    readers.joints += [(fill, pose), (fill, nothing)]
+    readers.soft.append((lambda: nodes, frame))
+    take, layout = readers.taker(ENGINES[engine]), readers.layout()
+    assert layout.width == (WIDTH - 4) * bodies + 2 + 6
+    taken, expected = [], []
+    for step in range(4):
+        for body in rigid:
+            body.now += 0.25
+        nodes += 1.5
+        one = take(b"head")
+        assert one[:4] == b"head"
+        taken.append(one[4:])
+        told = [number for body in rigid for number in body.columns()]
+        expected.append([*told, 1000.0 + 10 * step, 1001.0 + 10 * step, *nodes])
+    assert layout.columns(b"".join(taken)).tolist() == expected
+
+
+def test_a_deformable_body_with_other_nodes_is_refused() -> None:
+    nodes = [np.zeros(6)]
+    frame: Any = SimpleNamespace(dtype=np.dtype(np.float32))
+    readers = Readers(np.float32, None, soft=[(lambda: nodes[0], frame)])
+    take = readers.taker(SimpleNamespace())
+    take(b"")
+    nodes[0] = np.zeros(9)
+    with pytest.raises(ValueError, match="another number of nodes"):
+        take(b"")
