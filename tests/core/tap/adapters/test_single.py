@@ -216,3 +216,96 @@ def test_attaching_twice_is_attaching_once(watched: Tap) -> None:
     env = watched.attach(watched.attach(gym.make("CartPole-v1")))
     env.reset(seed=1)
     assert len(watched.labelled().transitions()) == 1
+
+
+class Flat(gym.Env[Any, Any]):
+    """Flat vectors of one dtype, in place; its infos are of one form and another."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(-9, 9, (3,), np.float32)
+        self.action_space = spaces.Box(-1, 1, (2,), np.float32)
+        self._seen = np.zeros(3, np.float32)
+        self.told: list[dict[str, Any]] = []
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self._seen[:] = self.np_random.uniform(size=3)
+        return self._seen, {}
+
+    def step(self, action: Any) -> Any:
+        k = len(self.told)
+        self._seen += 0.25
+        action *= 0
+        info: dict[str, Any] = {"reward_terms": {"lean": 0.5 * k}, "size": k}
+        if k % 3 == 1:
+            info["size"] = 1 << 70  # too large to be told
+            info["truncated_reason"] = f"reason {k}"
+        if k % 4 == 2:
+            info |= {"word": "none", "flag": np.bool_(True), "deep": {"a": k}}
+        if k % 5 == 3:
+            info["list"] = np.zeros(2)
+        self.told.append(copy.deepcopy(info))
+        return self._seen, np.float32(0.5), np.bool_(False), False, info
+
+
+def test_steps_of_flat_vectors_are_recorded_whatever_their_infos(watched: Tap) -> None:
+    env = watched.attach(Flat())
+    seen = [env.reset(seed=2)[0].copy()]
+    given = []
+    for k in range(40):
+        dtype = np.float64 if k % 7 == 6 else np.float32
+        given.append(np.array([0.1 * k - 2, 0.5], dtype))
+        observation, *_, info = env.step(given[-1].copy())
+        seen.append(observation.copy())
+        info.clear()  # it is the caller's
+    told = env.told
+    labelled = watched.labelled()
+    after, before = (
+        column(labelled, f"observation_{when}") for when in ("after", "before")
+    )
+    assert after.values.tobytes() == np.array(seen).tobytes()
+    assert before.values[1:].tobytes() == np.array(seen[:-1]).tobytes()
+    raw = column(labelled, "raw_action")  # those of the other dtype are another track
+    usual = [one.dtype == np.float32 for one in given]
+    assert raw.valid[1:].tolist() == usual
+    assert raw.values[1:][usual].tolist() == [
+        one.tolist() for one in given if one.dtype == np.float32
+    ]
+    inside = [bool((np.abs(one) <= 1).all()) for one in given]
+    assert column(labelled, "action").valid[1:].tolist() == inside
+    rows = labelled.transitions()[1:]
+    assert [t.control_step for t in rows] == list(range(1, 41))
+    assert {t.reward for t in rows} == {0.5}
+    reasons = [info.get("truncated_reason") for info in told]
+    assert [(t.reasons or {}).get("truncated_reason") for t in rows] == reasons
+    lean = column(labelled, "reward_term", "lean").values[1:]
+    assert lean.tolist() == [0.5 * k for k in range(40)]
+    for name, find in (
+        ("size", lambda info: info["size"] if info["size"] < 1 << 63 else None),
+        ("flag", lambda info: info.get("flag")),
+        ("deep/a", lambda info: info.get("deep", {}).get("a")),
+    ):
+        expected = [find(info) for info in told]
+        values = column(labelled, "info", name)
+        assert values.valid[1:].tolist() == [one is not None for one in expected]
+        there = [one for one in expected if one is not None]
+        assert values.values[values.valid].tolist() == there
+    assert {"word", "list"}.isdisjoint(labelled.names("info"))
+
+
+def test_what_somebody_else_put_around_a_step_is_called(watched: Tap) -> None:
+    env = Flat()
+    calls: list[Any] = []
+    inner = env.step
+
+    def step(action: Any) -> Any:
+        calls.append(action.tolist())
+        return inner(action)
+
+    env.step = step  # type: ignore[method-assign]
+    tapped = watched.attach(env)
+    tapped.reset(seed=1)
+    tapped.step(np.array([0.5, 0.25], np.float32))
+    assert calls == [[0.5, 0.25]]
+    assert copy.deepcopy(tapped).step is step
+    assert len(watched.labelled().transitions()) == 2
