@@ -66,9 +66,10 @@ class Attributor:
         # Rows in which some body did not begin where the step before left it.
         self.displaced = Track(np.dtype(np.bool_), ())
         self.displaced_actors: dict[int, int] = {}  # actor index to rows
-        # Rows with a body whose state is not finite: their world may have stopped, with
-        # the velocities of a step that it did not take.
+        # Rows with a body whose state is not finite any more: their world may have
+        # stopped, with the velocities of a step that it did not take.
         self.lost = Track(np.dtype(np.bool_), ())
+        self._once_finite = np.zeros(0, np.bool_)  # columns
         self._kept = Nodes(np.zeros(0, np.int64), np.zeros((0, 0)))
         self._before: Motion | None = None  # the last row that has a state
         self._resets: dict[bytes, list[int]] = {}  # natives, by the state left
@@ -166,9 +167,16 @@ class Attributor:
         self._measure(motion, matches, use)
         self.margin_m.append(margins(motion, layout, matches, self.chains, waiting))
         self.codes.append(codes)
-        self.lost.append((motion.end == NOT_FINITE).any(axis=1))
+        self.lost.append(self._lost(motion))
         self._keep(motion)
         self._note_resets(motion)
+
+    def _lost(self, motion: Motion) -> BoolArray:
+        lost = motion.end == NOT_FINITE
+        finite = (np.isfinite(motion.end) & ~lost).any(axis=0)
+        finite[: len(self._once_finite)] |= self._once_finite
+        self._once_finite = finite
+        return np.asarray((lost & finite).any(axis=1))
 
     def _judge(self, motion: Motion) -> tuple[Array, Array]:
         """What each row [n] offers, and which row before it has a state."""

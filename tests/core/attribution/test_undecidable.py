@@ -164,6 +164,22 @@ def test_a_world_that_stopped_went_not_back(envs: int) -> None:
     assert found.displaced_actors == {}
 
 
+def test_a_body_that_was_never_finite_hides_no_jump() -> None:
+    scene, truth = Scene(bodies=3), Truth()
+    env = Env(scene, 0, truth, 0)
+    env.reset()
+    for k in range(15):
+        if k == 10:
+            assert env.snapshot is not None
+            env.snapshot.place += np.float32(0.25)
+        env.act()
+    for columns in scene.columns:
+        for values in columns.values():
+            values[0] = np.nan
+    found = attribute(scene.recording())
+    assert [j.native for j in found.jumps] == [21]
+
+
 @pytest.mark.parametrize("substeps", [1, 2])
 def test_a_body_that_callbacks_place_does_not_hide_the_others(substeps: int) -> None:
     def place(scene: Scene) -> None:
