@@ -81,7 +81,8 @@ class OwnSteps:
         self._turns: dict[int, GrowingTurns] = {}
         self._usual_s: float | None = None
         self._control = Track(_REAL, ())
-        self._episodes: set[tuple[int, int]] = set()
+        self._episodes = 0
+        self._last_episode: dict[int, int] = {}
         self._attribution: Attribution | None = None
         self._stretches: dict[int, tuple[int, tuple[Stretch, ...], Finding]] = {}
         self.kept_up: Audit | None = None  # by the checks that keep up
@@ -166,7 +167,11 @@ class OwnSteps:
         )
         begun = (part.env >= 0) & (part.episode >= 0)
         pairs = np.unique(np.stack([part.env[begun], part.episode[begun]]), axis=1)
-        self._episodes.update(zip(*pairs.tolist(), strict=True))
+        for whose, episode in pairs.T.tolist():
+            # They count up, and a set of them would grow with the run.
+            if episode > self._last_episode.get(whose, -1):
+                self._last_episode[whose] = episode
+                self._episodes += 1
 
     @property
     def substeps(self) -> int | None:
@@ -202,7 +207,7 @@ class OwnSteps:
         known.scene_time_since_s = unknown
         known.confidence, known.reason = certain, reason
         known.parent = known.track = parent
-        known.environments, known.episodes = len(self._own), len(self._episodes)
+        known.environments, known.episodes = len(self._own), self._episodes
         known.substeps = self.substeps
         control = self._control.values
         return FollowedAnalysis(

@@ -8,6 +8,7 @@ import pytest
 from isoscope.core.following.own_steps import OwnSteps
 from isoscope.core.following.told import Told
 from isoscope.core.recording.model import Labels, Recording, StepKind
+from isoscope.core.recording.spill import Spill
 from isoscope.core.timeline.growing import GrowingTimeline
 from isoscope.core.timeline.lanes import timeline_of
 from isoscope.core.timeline.model import FindingMark, TimelineExtras
@@ -36,10 +37,14 @@ def columns(rows: int) -> tuple[Labels, np.ndarray, np.ndarray]:
     return labels, h_s, gravity
 
 
-def grown(rows: int, cuts: list[int]) -> tuple[GrowingTimeline, Recording]:
+def grown(
+    rows: int, cuts: list[int], spill: Spill | None = None
+) -> tuple[GrowingTimeline, Recording]:
     labels, h_s, gravity = columns(rows)
     made = Recording(None, "made")
-    steps, told = OwnSteps(made), Told()
+    for track in made.steps.tracks:
+        track.spill = spill
+    steps, told = OwnSteps(made), Told(spill)
     timeline = GrowingTimeline(made, steps, told)
     start = 0
     for stop in [*cuts, rows]:
@@ -54,14 +59,20 @@ def grown(rows: int, cuts: list[int]) -> tuple[GrowingTimeline, Recording]:
         # Every lane is looked at each time, as when all are in sight.
         for lane in timeline.timeline().lanes:
             _ = lane.items, lane.marks.rows
+        if spill is not None:
+            spill.trim()
         start = stop
     return timeline, made
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [7, 8, 9, 333], list(range(40, 700, 41))])
-def test_it_is_the_same_however_it_came(cuts):
+@pytest.mark.parametrize("beyond", [False, True], ids=["in memory", "beyond it"])
+def test_it_is_the_same_however_it_came(cuts, beyond, tmp_path, monkeypatch):
     rows = 700
-    timeline, made = grown(rows, cuts)
+    monkeypatch.setattr("isoscope.core.recording.spill.SMALLEST", 1)
+    spill = Spill(tmp_path, 0) if beyond else None
+    timeline, made = grown(rows, cuts, spill)
+    assert (spill is not None and spill.mapped_bytes > 0) == beyond
     while timeline.rows < rows:
         timeline.timeline()
     found, wanted = timeline.timeline(), timeline_of(made)
@@ -100,6 +111,10 @@ def test_each_environments_rows_are_those_of_the_labels():
         assert np.count_nonzero(turns.sequence < 0) == np.count_nonzero(
             np.diff(episode)
         )
+    there = made.labels.env >= 0
+    env, episode = made.labels.env[there], made.labels.episode[there]
+    pairs = set(zip(env.tolist(), episode.tolist(), strict=True))
+    assert timeline.steps.analysis().attribution.episodes == len(pairs)
 
 
 def test_what_is_found_on_the_way_is_marked_in_the_events_and_in_its_lane():
