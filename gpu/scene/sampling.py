@@ -117,12 +117,29 @@ class SceneSampler:
 
     # -- taking ------------------------------------------------------------------------
 
-    @torch.no_grad()
     def take(self) -> Sample:
         """Keep the state as it is now: a copy within the device."""
         machine, state, parameters = self._now()
+        alike = not self._columns.numbers or self._is_uniform(parameters)
+        if self._index is not None or not alike:
+            return self._taken(machine, state, parameters, alike=alike)
+        storage = state.storage  # of bytes, of which nobody wants gradients
+        with self._ledger.copying("d2d", storage.numel(), self._cause):
+            kept = storage.clone()
+        return Sample(kept, self._stream(), machine, parameters, None)
+
+    @torch.no_grad()
+    def _taken(
+        self,
+        machine: Machine,
+        state: StateBlock,
+        parameters: Parameters,
+        *,
+        alike: bool,
+    ) -> Sample:
+        """Keep some worlds' state, or one whose worlds differ in their parameters."""
         index, table = self._index, None
-        if self._columns.numbers and not self._is_uniform(parameters):
+        if not alike:
             positions = [getattr(state, name) for name in POSITIONS]
             given = machine, parameters, positions, state.v, state.h_last
             table = self._columns.table_of_each(*given)
