@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from vispy import gloo
 
@@ -68,8 +68,9 @@ class Painting:
     """Notes when GL paints: the scene, and the window that the scene is in.
 
     Made before the window is. What the driver puts off is waited for, so that it counts
-    as painting, too. A window with a scene in it is put together and shown by GL, and
-    that is waited for by Qt: it is noted of the scenes that `watch` was told of.
+    as painting, too. Of the scenes that `watch` was told of all of a picture counts,
+    with what Qt has GL do when it is drawn; and a window with a scene in it is put
+    together and shown by GL, and that is waited for by Qt.
 
     Attributes
     ----------
@@ -83,15 +84,17 @@ class Painting:
         self.spent: list[tuple[float, float]] = []
         self.composed: list[tuple[float, float]] = []
         self._composing = 0.0
+        self._whole = _Whole(self.spent)
         self._kind = SceneView
         self._original = getattr(SceneView, DRAW)
-        spent, original = self.spent, self._original
+        spent, original, whole = self.spent, self._original, self._whole
 
         def draw(view: SceneView, *size: Any) -> None:
             begun = time.perf_counter()
             original(view, *size)
             gloo.finish()
-            spent.append((begun, time.perf_counter()))
+            if not whole.painting:
+                spent.append((begun, time.perf_counter()))
 
         setattr(self._kind, DRAW, draw)
 
@@ -99,6 +102,7 @@ class Painting:
         """Note when the window of this scene is put together."""
         widget = view.canvas_widget
         if isinstance(widget, QOpenGLWidget):
+            widget.installEventFilter(self._whole)
             widget.aboutToCompose.connect(self._begin)
             widget.frameSwapped.connect(self._end)
 
@@ -118,6 +122,30 @@ class Painting:
     def remove(self) -> None:
         """Note nothing more."""
         setattr(self._kind, DRAW, self._original)
+
+
+class _Whole(QObject):
+    """Notes when a scene's widget is painted, from begin to end."""
+
+    def __init__(self, spent: list[tuple[float, float]]) -> None:
+        super().__init__()
+        self.painting = False
+        self._spent = spent
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Have it painted here, and wait for the driver."""
+        paints = event.type() is QEvent.Type.Paint
+        if not paints or not isinstance(watched, QOpenGLWidget):
+            return False
+        begun, self.painting = time.perf_counter(), True
+        try:
+            watched.event(event)
+        finally:
+            self.painting = False
+        watched.makeCurrent()
+        watched.context().functions().glFinish()
+        self._spent.append((begun, time.perf_counter()))
+        return True
 
 
 def _overlap(begin: float, end: float, other: tuple[float, float]) -> float:

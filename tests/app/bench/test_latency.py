@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-import pytest
+from types import SimpleNamespace
 
-from isoscope.app.bench.latency import Latency
+import pytest
+from PySide6.QtOpenGLWidgets import QOpenGLWidget
+
+from isoscope.app.bench.latency import Latency, Painting
 
 
 @pytest.fixture
@@ -23,3 +26,35 @@ def test_what_is_posted_is_heard(latency: Latency, qtbot) -> None:
     qtbot.waitUntil(lambda: len(latency.taken) > 5)
     latency.end()
     assert all(heard >= posted for posted, heard in latency.taken)
+
+
+class Painted(QOpenGLWidget):
+    """Counts its pictures."""
+
+    count = 0
+
+    def paintGL(self) -> None:  # noqa: N802
+        self.count += 1
+
+
+@pytest.mark.gl
+def test_all_of_a_picture_counts_as_painting_once(qtbot) -> None:
+    painting = Painting()
+    try:
+        widget = Painted()
+        qtbot.addWidget(widget)
+        painting.watch(SimpleNamespace(canvas_widget=widget))  # type: ignore[arg-type]
+        with qtbot.waitExposed(widget):
+            widget.show()
+        qtbot.waitUntil(lambda: bool(painting.composed) and widget.count > 0)
+        painting.clear()
+        before = widget.count
+        widget.update()
+        qtbot.waitUntil(lambda: widget.count == before + 1)
+        qtbot.waitUntil(lambda: bool(painting.composed))
+        assert len(painting.spent) == 1
+        (begin, end), (composing, shown) = painting.spent[0], painting.composed[0]
+        assert begin <= end <= shown
+        assert composing <= shown
+    finally:
+        painting.remove()
