@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.core.errors import CancelledError, IsoscopeError, ReadError, one_line
 from isoscope.core.live.client import Client
+from isoscope.core.live.heap import give_back_freed
 from isoscope.core.live.memory import Memory, rows_spilled
 from isoscope.core.live.mirror import Mirror
 from isoscope.core.recording.labelled.reader import LabelledSource
@@ -100,6 +101,7 @@ class LiveSource:
         except BaseException:
             self._client.close()
             raise
+        give_back_freed()
         self._spill = Spill(tempfile.gettempdir(), memory_bytes // 2)
         self.set_memory(memory_bytes)
         self._reader.spill_to(self._spill)
