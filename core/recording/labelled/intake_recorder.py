@@ -223,13 +223,9 @@ class IntakeRecorder:
     def transitions_packed(
         self, rows: np.ndarray[Any, Any], frames: Sequence[tuple[Frame, Any, Any]] = ()
     ) -> None:
-        """Append control steps that `transition_later` has numbered: for its `pack`."""
+        """Append control steps that `Intake.later` has numbered: for its `pack`."""
         with self._intake.lock:
             self._extend(self._transitions, rows, frames)
-
-    def transition_later(self, pack: Pack, raw: Any, size: int) -> int:
-        """Record a control step that is packed later; see `Intake.later`."""
-        return self._intake.later(self._transitions, pack, raw, size)
 
     def _extend(
         self,

@@ -199,7 +199,7 @@ class PlainSteps:
         return form
 
     def pack(self, raws: list[tuple[Any, ...]]) -> None:
-        """Append these: the `pack` of `IntakeRecorder.transition_later`."""
+        """Append these: the `pack` of `Intake.later`."""
         count = len(raws)
         columns: Any = PlainStep._make(zip(*raws, strict=True))
         rows = np.frombuffer(b"".join(columns.row), TRANSITIONS.dtype).copy()
