@@ -7,6 +7,7 @@ import enum
 import struct
 import sys
 import time
+from array import array
 
 HEAD = b"fake\x01\x00\x01\x00"
 print("the user's program says something")  # noqa: T201 as users' do
@@ -20,12 +21,14 @@ class Kind(enum.Enum):
     ARTICULATED = 1
 
 
-class Array(list):
-    def __init__(self, size=0):
-        super().__init__([0.0] * size)
+class Array(array):
+    """Numbers in memory of their own, which can be looked at as the engine's can."""
 
-    def tolist(self):
-        return list(self)
+    def __new__(cls, size=0):
+        return super().__new__(cls, "d", [0.0] * size)
+
+    def __setitem__(self, at, values):
+        super().__setitem__(at, array("d", values) if isinstance(at, slice) else values)
 
 
 DynamicArrayReal = Array
