@@ -164,9 +164,13 @@ def _failed(window: LabelledContext, several: list[Failed]) -> Finding:
     )
 
 
-def _steps_of(window: LabelledContext, env: int) -> tuple[int, int]:
-    """How far an environment came: how many rows, and its number."""
-    return len(window.transitions.of(env)), env
+def _steps_of(window: LabelledContext, env: int) -> tuple[int, int, int]:
+    """How far an environment came: its rows, its last native step, and its number.
+
+    Those of a process go in turn: who stepped longest ago is the next one.
+    """
+    last = window.last_row(env, window.steps.stop)
+    return len(window.transitions.of(env)), last, env
 
 
 def _gaps(steps: ControlSteps) -> Iterator[Finding]:

@@ -433,3 +433,20 @@ def test_control_steps_that_are_no_control_step_long(tmp_path: Path) -> None:
     found = [f for f in run.findings() if f.id == "clock-mismatch"]
     assert [(f.env, f.control_step) for f in found] == [(0, 1), (1, 1)]
     assert found[0].expected == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("told", [0, 1, 2])
+def test_a_process_that_died_is_told_of_whose_turn_it_was(
+    tmp_path: Path, told: int
+) -> None:
+    run = Run(tmp_path, 3, scenes=[0, 1, 2]).resets().steps(3)
+    for env in range(told):  # their native steps were sent, the transitions not
+        run.k[env] += 1
+        run.restore(env)
+        for substep in range(2):
+            run.native(env, substep, 0.5)
+    for env in range(3):
+        run.failure("worker", env, "process 7 with environments 0, 1, 2 died")
+    found = run.only("incomplete-recording")
+    assert (found.env, found.episode, found.control_step) == (told, 1, 4)
+    assert found.evidence["environments"] == [0, 1, 2]
