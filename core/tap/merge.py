@@ -128,8 +128,10 @@ class Merger:
             for number, _, rows in blocks
             if self._tables[number].elements >= 0
         }
-        for number, _, rows in blocks:
-            self._add(number, rows, ends, last)
+        # At once: whoever writes meanwhile would take steps whose states come next.
+        with self.target.intake.lock:
+            for number, _, rows in blocks:
+                self._add(number, rows, ends, last)
 
     def _end(self, over: str, blocks: list[tuple[int, int, Array]]) -> int:
         mine = self._fixed.get(over, -1)
@@ -319,8 +321,7 @@ class Merger:
                 rows = rows[rows["row"] >= 0]
             else:
                 self._shift_ends(table, rows, last[number])
-        with self.target.intake.lock:
-            self.target.intake.extend(table.there, rows)
+        self.target.intake.extend(table.there, rows)
 
     def _shift_ends(self, table: _Table, rows: Array, last: Array) -> None:
         """Let a ragged field's rows name the ends of their entries there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -187,6 +188,33 @@ def test_taking_a_packet_twice_changes_nothing(tmp_path: Path) -> None:
     contacts = found.labelled.track("native", "state", "contacts", 0).read(0, 16)
     steps = found.labelled.column("native", "control_step").tolist()
     assert (np.diff(contacts.offsets) // 2).tolist() == [k % 3 for k in steps]
+
+
+def test_nobody_sees_steps_without_their_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another thread that writes waits until all of a packet is there."""
+    source, intake = Source(0), Intake(1 << 20, nothing)
+    run(source.env, 4, seed=1)
+    could: list[bool] = []
+
+    def try_it() -> None:
+        could.append(intake.lock.acquire(blocking=False))
+        if could[-1]:
+            intake.lock.release()
+
+    add = Merger._add
+
+    def watched(merger: Merger, *arguments: Any) -> None:
+        add(merger, *arguments)
+        other = threading.Thread(target=try_it)
+        other.start()
+        other.join()
+
+    monkeypatch.setattr(Merger, "_add", watched)
+    Merger(Target(intake)).take(source.outflow.take())
+    assert len(could) > 1
+    assert not any(could)
 
 
 def test_what_a_window_is_told_first_is_the_latest_state(tmp_path: Path) -> None:
