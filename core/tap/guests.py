@@ -258,9 +258,12 @@ class Guests:
                 self._send(identity, m.encode(told))
 
     def call_in(self) -> None:
-        """Ask workers for what they have: the run ends."""
+        """Ask workers for what they have: the run ends.
+
+        One that died just now is not gone in peace: `lost_workers` has still to tell.
+        """
         for identity, worker in list(self._workers.items()):
-            if not self._send(identity, m.encode(m.Closing())):
+            if not self._send(identity, m.encode(m.Closing())) and _lives(worker):
                 worker.gone = True
 
     def lost_workers(self, now: float) -> list[Worker]:

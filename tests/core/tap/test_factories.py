@@ -161,6 +161,23 @@ def test_a_worker_that_dies_is_told_and_the_others_go_on(
     assert [sum(t.env == g for t in done) for g in range(4)] == [10, 10, 5, 5]
 
 
+def test_a_worker_that_dies_as_the_run_ends_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "run.isoscope.h5"
+    fleet = Fleet([tap.factory(make_env, path) for _ in range(4)], each=2)
+    session: Any = tap.current()
+    fleet.run(5, 1)
+    merged = session.outlet._stream
+    until(lambda: merged.length("transitions") == 20)
+    os.kill(fleet.processes[1].pid, signal.SIGKILL)
+    fleet.processes[1].join()
+    tap.detach()  # before anybody looked whether it lives
+    fleet.close()
+    found = opened(path)
+    assert found.recording.complete
+    failures = found.labelled.failures()
+    assert [(f.what, f.env) for f in failures] == [("worker", 2), ("worker", 3)]
+
+
 def test_workers_go_on_without_their_hub(capfd: pytest.CaptureFixture[str]) -> None:
     """The user detaches in the middle: nobody waits, nobody fails."""
     fleet = Fleet([tap.factory(make_env) for _ in range(2)], each=1)
