@@ -181,6 +181,7 @@ def test_a_window_that_was_killed_comes_back(windows: list[Window]) -> None:
         looker.process.wait()
     until(lambda: not hub()._guests.looking)
     run(env, 5)
+    until(lambda: hub()._stream.length("native") == 20)
     with Child("tests.core.live.looker") as looker:
         assert looker.says() == "joined"
         until(lambda: hub()._guests.looking)
