@@ -91,6 +91,7 @@ def _against_stacking(chunks: list[load.Chunk]) -> dict[str, Any]:
     finally:
         stop.set()
         consumer.join()
+    events += len(listener.take())  # what came since it last looked
     stacked, collected = samples["stack"], samples["collect"]
     return {
         "runs": ROUNDS,
