@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from isoscope.core.isolation.observation_keys import observation_keys
 from isoscope.core.isolation.own_components import without_own
-from isoscope.core.isolation.row_keys import row_keys, rows_alike
+from isoscope.core.isolation.row_keys import rows_alike
 from isoscope.core.recording.tracks import Track
 from isoscope.core.replay.fields import take
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.labelled_context import LabelledContext
     from isoscope.core.recording.tracks import Array
 
-WIDEST = 4096  # bytes of an observation that are looked at
 LOOKED_AT = 64  # starts that are compared body by body
 ROUNDINGS = 8.0  # of the numbers that a body's place before a step is made of
 
@@ -33,24 +33,10 @@ def observed_starts(window: LabelledContext) -> list[tuple[Array, Array]]:
     if not len(at):
         return []
     rows = table.first_row[at]
-    return [(rows, _whole(window, at)), (rows, _beside_own(window, at, rows))]
-
-
-def _whole(window: LabelledContext, at: Array) -> Array:
-    key = np.zeros(len(at), np.uint64)
-    width = 0
-    for track in window.fields("observation_after").values():
-        if not isinstance(track, Track):
-            continue
-        size = int(np.prod(track.shape, dtype=np.int64)) * track.dtype.itemsize
-        if size > WIDEST:
-            continue
-        width += size
-        values, valid = take(track, at)
-        key = np.where(valid, key * np.uint64(31) + row_keys(values), np.uint64(0))
-    if width < 8:  # a few values are soon equal
-        key[:] = 0
-    return key
+    return [
+        (rows, observation_keys(window, at)),
+        (rows, _beside_own(window, at, rows)),
+    ]
 
 
 def _beside_own(window: LabelledContext, at: Array, rows: Array) -> Array:

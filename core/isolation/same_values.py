@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from isoscope.core.isolation.labelled_tables import digest_keys
+from isoscope.core.isolation.observation_keys import observation_keys
 from isoscope.core.isolation.own_components import native_numbers, without_own
-from isoscope.core.isolation.row_keys import row_keys
-from isoscope.core.recording.tracks import Track
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 # Of more than this the environments are too much alike to tell anything.
 MOST = 0.05
-MOST_WIDE = 4096  # bytes of an observation that are looked at
 
 
 class Same(NamedTuple):
@@ -55,19 +53,8 @@ def same_observations(window: LabelledContext, joined: Joined) -> Iterator[Same]
     took = np.flatnonzero(table.last_row >= 0)
     if not len(took):
         return
-    key = np.zeros(len(took), np.uint64)
-    width = 0
-    for track in window.fields("observation_after").values():
-        if not isinstance(track, Track):
-            continue
-        size = int(np.prod(track.shape, dtype=np.int64)) * track.dtype.itemsize
-        if size > MOST_WIDE:
-            continue
-        read = track.read(table.first, table.stop)
-        width += size
-        key = key * np.uint64(31) + row_keys(read.values[took])
-        key[~read.valid[took]] = 0
-    if width < 8:  # a few values are soon equal
+    key = observation_keys(window, took)
+    if not key.any():
         return
     yield from _of_observations(window, joined, took, key)
 

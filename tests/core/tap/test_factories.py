@@ -137,10 +137,8 @@ def test_forked_workers_tap_themselves(tmp_path: Path) -> None:
     assert [sum(t.env == g for t in done) for g in range(2)] == [5, 5]
 
 
-def test_a_worker_that_dies_is_told_and_the_others_go_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "run.isoscope.h5"
+def robbed_fleet(path: Path) -> Fleet:
+    """Two processes of two environments each that all stepped, and one is killed."""
     fleet = Fleet([tap.factory(make_env, path) for _ in range(4)], each=2)
     session: Any = tap.current()
     fleet.run(5, 1)
@@ -148,6 +146,14 @@ def test_a_worker_that_dies_is_told_and_the_others_go_on(
     until(lambda: merged.length("transitions") == 20)
     os.kill(fleet.processes[1].pid, signal.SIGKILL)
     fleet.processes[1].join()
+    return fleet
+
+
+def test_a_worker_that_dies_is_told_and_the_others_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.isoscope.h5"
+    fleet = robbed_fleet(path)
     until(lambda: "with environments 2, 3 died" in capsys.readouterr().err)
     fleet.run(5, but=1)
     fleet.close()
@@ -163,13 +169,7 @@ def test_a_worker_that_dies_is_told_and_the_others_go_on(
 
 def test_a_worker_that_dies_as_the_run_ends_is_told(tmp_path: Path) -> None:
     path = tmp_path / "run.isoscope.h5"
-    fleet = Fleet([tap.factory(make_env, path) for _ in range(4)], each=2)
-    session: Any = tap.current()
-    fleet.run(5, 1)
-    merged = session.outlet._stream
-    until(lambda: merged.length("transitions") == 20)
-    os.kill(fleet.processes[1].pid, signal.SIGKILL)
-    fleet.processes[1].join()
+    fleet = robbed_fleet(path)
     tap.detach()  # before anybody looked whether it lives
     fleet.close()
     found = opened(path)
