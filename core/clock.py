@@ -235,15 +235,19 @@ class Clock:
         given = np.asarray(rows, np.int64)
         if (given[1:] <= given[:-1]).any():  # mostly they are in order already
             given = np.unique(given)
-        self._marks[name] = array("q", given.tolist())
+        self._marks[name] = array("q", given.tobytes())
 
     def add_marks(self, name: str, rows: Array | list[int]) -> None:
         """Name more rows; costs what they are many if they lie near the end."""
-        new = np.unique(np.asarray(rows, np.int64)).tolist()
-        if new:
+        new = np.unique(np.asarray(rows, np.int64))
+        if len(new):
+            # In numpy: a number of Python's own takes four times as much, and there may
+            # be a million.
             marks = self._marks.setdefault(name, array("q"))
-            at = bisect_left(marks, new[0])
-            marks[at:] = array("q", sorted({*marks[at:], *new}))
+            at = bisect_left(marks, int(new[0]))
+            after = np.array(marks[at:], np.int64)
+            del marks[at:]
+            marks.frombytes((np.union1d(after, new) if len(after) else new).tobytes())
 
     # -- commands: the cursor ----------------------------------------------------------
 
