@@ -21,22 +21,23 @@ def axes_of(document: Document) -> list[TimeAxis]:
     each step's own environment.
     """
     steps, analysis = document.recording.steps, document.analysis
-    rows = len(steps)
+    rows = len(steps)  # read once: more may be read in meanwhile
+    h_s = steps.h_s[:rows]
     axes = []
-    if _known(steps.h_s):
-        axes.append(TimeAxis.recording(steps.time_s, steps.h_s))
-    scene_s, control_s = steps.scene_time_s, None
+    if _known(h_s):
+        axes.append(TimeAxis.recording(steps.time_s[:rows], h_s))
+    scene_s, control_s = steps.scene_time_s[:rows], None
     if analysis is not None:
         if not _known(scene_s):
             scene_s = _padded(analysis.attribution.scene_time_s, rows)
         control_s = _padded(analysis.control_s, rows)
-    found = [scene_axis(scene_s, steps.h_s)]
+    found = [scene_axis(scene_s, h_s)]
     if control_s is not None and analysis is not None:
         focus = document.focus
         own = analysis.rows_of(focus) if focus is not None else None
-        found.append(control_axis(control_s, steps.h_s, own))
+        found.append(control_axis(control_s, h_s, own))
     axes += [axis for axis in found if axis is not None]
-    axes.append(TimeAxis.native(steps.h_s))
+    axes.append(TimeAxis.native(h_s))
     return axes
 
 
