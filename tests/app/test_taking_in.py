@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QObject
@@ -32,6 +32,10 @@ class Written:
         self.said.append("grown")
 
 
+def taking_into(document: Any, parent: QObject, every_s: float) -> TakingIn:
+    return TakingIn(parent, document, lambda: every_s)
+
+
 @pytest.fixture
 def document() -> Written:
     return Written()
@@ -39,7 +43,7 @@ def document() -> Written:
 
 def test_news_are_taken_in_order_and_growth_is_told(document: Written, qtbot: QtBot):
     parent, owed = QObject(), [1, 2, 3]
-    taking = TakingIn(parent, document, lambda: 0.0)  # type: ignore[arg-type]
+    taking = taking_into(document, parent, 0.0)
     for rows in (1, 2, 3):
         taking.take(News(rows), lambda rows=rows: owed.remove(rows))
     assert not document.said  # not before its turn comes
@@ -54,7 +58,7 @@ def test_news_are_taken_in_order_and_growth_is_told(document: Written, qtbot: Qt
 
 def test_growth_waits_until_it_may_be_told_again(document: Written, qtbot: QtBot):
     parent = QObject()
-    taking = TakingIn(parent, document, lambda: 1e5)  # type: ignore[arg-type]
+    taking = taking_into(document, parent, 1e5)
     taken: list[int] = []
     taking.take(News(1), lambda: None)
     qtbot.waitUntil(lambda: "grown" in document.said)
@@ -70,7 +74,7 @@ def test_the_end_takes_what_waits_and_dropping_does_not(document: Written):
     for leave, said in (("end", ["take 1", "take 2", "grown"]), ("drop", [])):
         document.said.clear()
         parent = QObject()
-        taking = TakingIn(parent, document, lambda: 0.0)  # type: ignore[arg-type]
+        taking = taking_into(document, parent, 0.0)
         for rows in (1, 2):
             taking.take(News(rows), lambda: None)
         getattr(taking, leave)()

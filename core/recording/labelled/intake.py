@@ -263,21 +263,7 @@ class Intake:
         int
             The row's number in its table, or -1 where it was refused.
         """
-        buffer = self.buffers[table]
-        with self.lock:
-            if not self.accepts:
-                return self.refuse(buffer.schema.name)
-            waiting = self._late.get(table)
-            if waiting is None:
-                waiting = self._late[table] = []
-            row = buffer.first + buffer.count + len(waiting)
-            waiting.append((pack, raw))
-            self._late_bytes += size
-            if self._late_bytes >= LATE_BYTES:
-                self.catch_up()
-            elif len(waiting) >= MOST_LATE:
-                self.catch_up(table)
-            return row
+        return self.later_many(table, pack, (raw,), size)
 
     def later_many(self, table: int, pack: Pack, raws: Sequence[Any], size: int) -> int:
         """Append rows as `later` does; returns the first one's number, or -1.

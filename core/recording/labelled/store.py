@@ -372,10 +372,10 @@ class Store:
 
     def _forget(self, number: int, block: int) -> None:
         """Note that a block's values are not kept any more."""
-        for name, table in self.tables.items():
-            if table.id == number:
-                stop = table.blocks.firsts[block] + table.blocks.counts[block]
-                self.forgot[name] = max(self.forgot.get(name, 0), stop)
+        name = self.catalog.table_name(number)
+        blocks = self.tables[name].blocks
+        stop = blocks.firsts[block] + blocks.counts[block]
+        self.forgot[name] = max(self.forgot.get(name, 0), stop)
 
     def blob(self, number: int) -> bytes | None:
         """The bytes of a blob; None where it is absent or was lost.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
@@ -43,7 +44,8 @@ def test_all_of_a_picture_counts_as_painting_once(qtbot) -> None:
     try:
         widget = Painted()
         qtbot.addWidget(widget)
-        painting.watch(SimpleNamespace(canvas_widget=widget))  # type: ignore[arg-type]
+        view: Any = SimpleNamespace(canvas_widget=widget)
+        painting.watch(view)
         with qtbot.waitExposed(widget):
             widget.show()
         qtbot.waitUntil(lambda: bool(painting.composed) and widget.count > 0)

@@ -25,7 +25,9 @@ def told(
         }
         identity = SimpleNamespace(shared_scenes=shared)
         labelled = SimpleNamespace(identity=identity, actors=actors)
-    return SimpleNamespace(labelled=labelled, row_is=row_is)  # type: ignore[return-value]
+    made: Any = SimpleNamespace(labelled=labelled, row_is=row_is)
+    found: Recording = made
+    return found
 
 
 @pytest.mark.parametrize(
