@@ -29,7 +29,7 @@ import numpy as np
 
 from isoscope.core.dump_files import write_csv, write_npz
 from isoscope.core.errors import UsageError, one_line
-from isoscope.core.natural import naturally
+from isoscope.core.natural import some_of
 from isoscope.core.newfile import new_file, refuse_bad_target
 from isoscope.core.summary import counted, listed
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from isoscope.core.recording.model import Actor, Recording
     from isoscope.core.recording.tracks import AnyTrack
 
+NAMED_AT_MOST = 8  # actors of one name that a message lists
 SCENE = "scene"  # what stands for the step itself where an actor is named
 ENDINGS = (".npz", ".csv")
 _STEPS = re.compile(r"(-?[0-9]{1,18})?:(-?[0-9]{1,18})?")
@@ -192,8 +193,8 @@ def find_track(
         if track is None:
             track = recording.control.get(field)
         if track is None:
-            own = [*naturally(recording.scene), *naturally(recording.control)]
-            fields = ", ".join(own) or "none at all"
+            own = (some_of(recording.scene), some_of(recording.control))
+            fields = ", ".join(filter(None, own)) or "none at all"
             raise UsageError(
                 f"the steps of {recording.name} have no field {field!r}; they have "
                 f"{fields}; for a field of an actor, name the actor"
@@ -201,7 +202,9 @@ def find_track(
         return f"{field} of the steps", track
     found = recording.find_actors(actor)
     if len(found) > 1:
-        each = listed([_which(a, len(recording)) for a in found])
+        each = [_which(a, len(recording)) for a in found[:NAMED_AT_MOST]]
+        if len(found) > NAMED_AT_MOST:
+            each.append(f"{len(found) - NAMED_AT_MOST:,} more")
         if (
             len({(a.name, a.handle) for a in found}) == 1
         ):  # of several processes' scenes
@@ -211,7 +214,7 @@ def find_track(
             )
         raise UsageError(
             f"{recording.name} has {len(found)} actors named {actor!r}; give the handle"
-            f" of one: {each}"
+            f" of one: {listed(each)}"
         )
     return f"{field} of {found[0].name}", recording.track_of(found[0], field)
 

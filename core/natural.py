@@ -9,11 +9,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _DIGITS = re.compile("([0-9]+)")
+# Of a list in a message: a file may hold thousands of names, of any length.
+NAMED_AT_MOST = 48
+LONGEST_NAME = 60  # characters
 
 
 def naturally(names: Iterable[str]) -> list[str]:
     """Sort names with the numbers in them as numbers; equal ones stay in order."""
     return sorted(names, key=_key)
+
+
+def some_of(names: Iterable[str], at_most: int = NAMED_AT_MOST) -> str:
+    """Names for a message, in order: ``"a, b, c and 12 more"``; ``""`` for none."""
+    every = naturally(set(names))
+    shown = ", ".join(shortened(name) for name in every[:at_most])
+    more = len(every) - at_most
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def shortened(name: str, longest: int = LONGEST_NAME) -> str:
+    """The name, or its beginning and ``…`` where it is longer than this."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def _key(name: str) -> tuple[list[tuple[int, int, str]], str]:

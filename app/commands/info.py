@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from isoscope.core.recording.info import ActorInfo, FieldInfo, Info
+    from isoscope.core.recording.model import Problem
 
 CHECKPOINT = ".safetensors"
 NAMED_AT_MOST = 4  # actors with the same fields that are named; more are counted
+LONGEST_NAME = 200  # characters in a table
 LISTED_AT_MOST = 6  # durations, gravities
 # What people look for first comes first.
 KINDS = (
@@ -53,8 +55,9 @@ def info(
         return policy_info(file, against, as_json=as_json)
     from isoscope.core.recording.info import info as describe
 
-    described = describe(load(file))
-    status = _status(described)
+    recording = load(file)
+    described = describe(recording)
+    status = _status(described, recording.problems)
     if as_json:
         console.emit_json(described)
         return status
@@ -69,13 +72,16 @@ def info(
     return status
 
 
-def _status(described: "Info") -> int:
+def _status(described: "Info", problems: "list[Problem]") -> int:
     """0, or 2 where something of the file could not be read; says so in one line."""
     if described.complete:
         return 0
-    what = described.warnings[0] if described.warnings else "its end is missing"
-    more = len(described.warnings) - 1
-    others = f"; {more} more of this are listed" if more > 0 else ""
+    # What was lost, rather than what was only odd.
+    first = min(problems, key=lambda p: p.severity != "error", default=None)
+    what = "its end is missing" if first is None else str(first)
+    more = len(problems) - 1
+    listed = "1 more is" if more == 1 else f"{more:,} more are"
+    others = f"; {listed} listed" if more > 0 else ""
     console.tell(
         f"reading {described.file}: not all of it could be read: {what}{others}"
     )
@@ -140,6 +146,8 @@ def _vector(values: list[float]) -> str:
 
 
 def _actors(actors: list["ActorInfo"]) -> "Table":
+    from isoscope.core.natural import shortened
+
     table = console.table(
         "actor",
         "type",
@@ -154,8 +162,8 @@ def _actors(actors: list["ActorInfo"]) -> "Table":
         end = "end" if actor.destroyed_native is None else str(actor.destroyed_native)
         static = "unknown" if actor.static is None else "yes" if actor.static else "no"
         table.add_row(
-            console.text(actor.name),
-            console.text(actor.type),
+            console.text(shortened(actor.name, LONGEST_NAME)),
+            console.text(shortened(actor.type, LONGEST_NAME)),
             static,
             f"{actor.created_native}:{end}",
             str(len(actor.fields)),
@@ -166,6 +174,7 @@ def _actors(actors: list["ActorInfo"]) -> "Table":
 
 def _fields(actors: list["ActorInfo"]) -> list["Table"]:
     """A table for each set of actors that have the same fields."""
+    from isoscope.core.natural import shortened
     from isoscope.core.recording.schema import meaning
     from isoscope.core.summary import listed
 
@@ -177,7 +186,7 @@ def _fields(actors: list["ActorInfo"]) -> list["Table"]:
         alike.setdefault(tuple(form), []).append(actor)
     tables = []
     for group in alike.values():
-        names = list(dict.fromkeys(actor.name for actor in group))
+        names = list(dict.fromkeys(shortened(actor.name) for actor in group))
         if len(names) > NAMED_AT_MOST:
             rest = len(names) - NAMED_AT_MOST + 1
             names = [*names[: NAMED_AT_MOST - 1], f"{rest} more"]
@@ -197,6 +206,8 @@ def _fields(actors: list["ActorInfo"]) -> list["Table"]:
 def _field_table(
     fields: list["FieldInfo"], present: dict[str, list[int]], title: str
 ) -> "Table":
+    from isoscope.core.natural import shortened
+
     table = console.table(
         "field",
         "dtype",
@@ -211,7 +222,11 @@ def _field_table(
         span = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         unit = "?" if field.unit is None else field.unit
         table.add_row(
-            console.text(field.name), _dtype(field), _shape(field), unit, span
+            console.text(shortened(field.name, LONGEST_NAME)),
+            _dtype(field),
+            _shape(field),
+            unit,
+            span,
         )
     return table
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isoscope.core.errors import UsageError
-from isoscope.core.natural import naturally
+from isoscope.core.natural import shortened, some_of
 from isoscope.core.recording.tracks import AnyTrack, Array, FieldTable, Track
 
 if TYPE_CHECKING:
@@ -335,9 +335,7 @@ class Recording:
             if number.isdecimal() and 0 < int(number) <= len(same):
                 return [same[int(number) - 1]]
         if not found:
-            names = (
-                ", ".join(naturally({a.name for a in self.actors})) or "no actor at all"
-            )
+            names = some_of(a.name for a in self.actors) or "no actor at all"
             raise UsageError(f"no actor named {name!r} in {self.name}; it has {names}")
         return found
 
@@ -351,9 +349,9 @@ class Recording:
         """
         track = actor.fields.get(name)
         if track is None:
-            names = ", ".join(naturally(actor.fields)) or "no field at all"
+            names = some_of(actor.fields) or "no field at all"
             raise UsageError(
-                f"actor {actor.name!r} has no field {name!r} in {self.name}; "
-                f"it has {names}"
+                f"actor {shortened(actor.name)!r} has no field {name!r} in "
+                f"{self.name}; it has {names}"
             )
         return track

@@ -121,6 +121,38 @@ def test_what_could_not_be_read_is_listed(
     assert "Warnings (1)\nevent is missing (/events/7), and 2 more like it\n" in out
 
 
+def test_what_was_lost_is_told_before_what_is_only_odd(
+    recordings: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = load(recordings / "create_destroy.h5")
+    recording.complete = False
+    recording.problems.append(Problem("link was not followed", "/events/5"))
+    recording.problems.append(Problem("event is missing", "/events/7", 1, "error"))
+    monkeypatch.setattr("isoscope.app.loading.load", lambda _: recording)
+    assert main(["info", str(recordings / "create_destroy.h5")]) == 2
+    err = capsys.readouterr().err
+    assert err.endswith(
+        ": not all of it could be read: event is missing (/events/7); 1 more is listed"
+        "\n"
+    )
+
+
+def test_names_of_thousands_of_characters_leave_the_tables_readable(
+    recordings: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = load(recordings / "create_destroy.h5")
+    crate = recording.actors[0]
+    crate.name = "C" * 5000
+    crate.fields.tracks["f" * 5000] = crate.fields["vcom"]
+    monkeypatch.setattr("isoscope.app.loading.load", lambda _: recording)
+    out = printed(recordings / "create_destroy.h5", capsys)
+    assert max(map(len, out.splitlines())) < 300
+    assert f"Fields of {'C' * 59}…" in out
+    assert f"{'f' * 199}…" in out
+    found = json.loads(printed(recordings / "create_destroy.h5", capsys, "--json"))
+    assert found["actors"][0]["name"] == crate.name
+
+
 def test_a_recording_of_nothing_is_described(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -308,6 +308,26 @@ def test_what_is_not_there_is_told_with_what_is() -> None:
         find_track(recording, "Ball", "mass")
 
 
+def test_a_message_lists_some_names_of_a_file_that_has_thousands() -> None:
+    many = [actor(i, f"Ball {i}", 2**32 + i, {}) for i in range(5000)]
+    with pytest.raises(UsageError) as told:
+        find_track(recording_of(*many), "Crate", "vcom")
+    assert "it has Ball 0, Ball 1, Ball 2, " in str(told.value)
+    assert str(told.value).endswith(", Ball 47 and 4,952 more")
+    alike = [actor(i, "Ball", 2**32 + i, {}) for i in range(5000)]
+    with pytest.raises(UsageError) as told:
+        find_track(recording_of(*alike), "Ball", "vcom")
+    assert "has 5000 actors named 'Ball'" in str(told.value)
+    assert str(told.value).endswith("(Rigid, steps 0:5) and 4,992 more")
+    fields: dict[str, AnyTrack] = {f"f{i}": Track.of(np.zeros(5)) for i in range(999)}
+    one = recording_of(actor(0, "B" * 3000, 7, fields))
+    for name, field in ((None, "vcom"), ("7", "vcom"), ("Ball", "vcom")):
+        one.scene.tracks.update(fields)
+        with pytest.raises(UsageError) as told:
+            find_track(one, name, field)
+        assert len(str(told.value)) < 500
+
+
 def test_targets_that_are_refused(tmp_path: Path, recordings: Path) -> None:
     source = recordings / "create_destroy.h5"
     recording = recording_of(ball(np.zeros(5)))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isoscope.core.natural import naturally
+from isoscope.core.natural import naturally, shortened, some_of
 
 
 def test_numbers_count_as_numbers() -> None:
@@ -33,3 +33,17 @@ def test_any_names_can_be_sorted_and_none_is_lost(names: list[str]) -> None:
     once = naturally(names)
     assert sorted(once) == sorted(names)
     assert naturally(once[::-1]) == once
+
+
+def test_a_message_names_some_of_many() -> None:
+    assert some_of([]) == ""
+    assert some_of(["b", "a", "b"]) == "a, b"
+    assert some_of((f"demo_{i}" for i in range(12)), 3) == (
+        "demo_0, demo_1, demo_2 and 9 more"
+    )
+    assert some_of(["x" * 100]) == "x" * 59 + "…"
+
+
+def test_only_long_names_are_shortened() -> None:
+    assert shortened("é" * 60) == "é" * 60
+    assert shortened("é" * 61) == "é" * 59 + "…"
