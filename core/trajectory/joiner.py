@@ -11,8 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from isoscope.core.trajectory.env import EnvPart, TrajectoryPart
-from isoscope.core.trajectory.errors import TrajectoryKeyError, TrajectoryValueError
-from isoscope.core.trajectory.policy import PolicyPart
+from isoscope.core.trajectory.errors import (
+    TrajectoryError,
+    TrajectoryKeyError,
+    TrajectoryValueError,
+    at,
+)
+from isoscope.core.trajectory.policy import PolicyPart, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +122,11 @@ class ChunkJoiner:
         if len(sources) == 1 and self._complete(part):
             joined += self._store(half, sources[0].key, part)
             return joined
-        for fragment in part.split():
+        try:
+            fragments = part.split()
+        except TrajectoryError as problem:
+            raise at(f"joining {described(sources)}", problem) from problem
+        for fragment in fragments:
             whole = self._gather(half, fragment)
             if whole is not None:
                 joined += self._store(half, whole.sources[0].key, whole)
@@ -187,9 +196,14 @@ class ChunkJoiner:
             reached += size
         del self.buckets[half, key]
         parts = sorted(bucket.parts, key=lambda part: part.sources[0].offset)
-        if half == "policy":
-            return PolicyPart.merge([p for p in parts if isinstance(p, PolicyPart)])
-        return EnvPart.merge([p for p in parts if isinstance(p, EnvPart)])
+        try:
+            if half == "policy":
+                return PolicyPart.merge([p for p in parts if isinstance(p, PolicyPart)])
+            return EnvPart.merge([p for p in parts if isinstance(p, EnvPart)])
+        except TrajectoryError as problem:
+            if str(key) in str(problem):
+                raise
+            raise at(f"joining {key}", problem) from problem
 
     def _store(
         self, half: Half, key: TrajectoryKey, part: TrajectoryPart

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isoscope.core.trajectory.errors import TrajectoryValueError
+from isoscope.core.trajectory.errors import (
+    TrajectoryError,
+    TrajectoryValueError,
+    at,
+)
 from isoscope.core.trajectory.events import EventStream, Stage
-from isoscope.core.trajectory.scopes import ScopeLedger
+from isoscope.core.trajectory.scopes import OpenScope, ScopeLedger
+from isoscope.core.trajectory.tensors import check_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,9 +85,9 @@ class ChunkStore:
 
         Raises
         ------
-        TrajectoryValueError
+        TrajectoryError
             If the output can't use it, or it doesn't fit the others of its scope.
-            Nothing has changed then.
+            Nothing has changed then, and the message names the chunk.
         """
         key, ledger = chunk.key, self.ledger
         scope = self.output.scope_of(key)
@@ -91,7 +96,14 @@ class ChunkStore:
                 f"storing {key}: it has external actions, which only online LeRobot "
                 f"takes; in {self.output.mode} mode a policy has to infer them"
             )
-        prepared = self.output.prepare(chunk)
+        if self.output.needs_inferred_policy:
+            check_tensors(chunk)
+        try:
+            prepared = self.output.prepare(chunk)
+        except TrajectoryError as problem:
+            if str(key) in str(problem):
+                raise
+            raise at(f"storing {key}", problem) from problem
         there = ledger.open.get(scope)
         if there is not None:
             self.output.check_with(next(iter(there.chunks.values())), prepared, key)
@@ -136,13 +148,16 @@ class ChunkStore:
             return []
         if len(there.sources) != output.expected_sources:
             raise TrajectoryValueError(
-                f"letting scope {scope} out: its {len(there.chunks)} chunks are of "
+                f"{_letting_out(there)}: its {len(there.chunks)} chunks are of "
                 f"{len(there.sources)} sources instead of {output.expected_sources} "
                 f"({', '.join(map(str, sorted(there.sources)))}); give each source "
                 f"{output.expected_keys // output.expected_sources} chunks"
             )
         batch = there.in_order()
-        items = output.flush(scope, batch)
+        try:
+            items = output.flush(scope, batch)
+        except TrajectoryError as problem:
+            raise at(_letting_out(there), problem) from problem
         self.ledger.close(scope)
         for source, chunks in batch.items():
             if self._events.heard:
@@ -171,3 +186,7 @@ class ChunkStore:
                     "layout; it is counted, and takes the place of one that is missing",
                     key,
                 )
+
+
+def _letting_out(scope: OpenScope[Any]) -> str:
+    return f"letting out the scope of {max(scope.chunks)}"

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from isoscope.core.trajectory.errors import (
+    TrajectoryIndexError,
     TrajectoryKeyError,
     TrajectoryNotImplementedError,
     TrajectoryValueError,
@@ -70,15 +71,19 @@ def flatten_embodied_batch(batch: Mapping[str, Any], indices: Tensor) -> dict[st
 
     ``[T, b, ...]`` becomes ``[len(indices), ...]``. The last row of the fields with T+1
     rows is dropped. None stays; a value that is neither tensor nor dict is left out.
-    Raises :class:`TrajectoryNotImplementedError` for a key with ``env_info`` in it.
+    Raises :class:`TrajectoryNotImplementedError` for a key with ``env_info`` in it, and
+    :class:`TrajectoryIndexError` for a tensor of too few rows.
     """
-    return _flattened(batch, indices, top=True)
+    highest = int(indices.max()) if indices.numel() else -1
+    return _flattened(batch, indices, highest, top=True)
 
 
-def _flattened(batch: Mapping[str, Any], indices: Tensor, top: bool) -> dict[str, Any]:
+def _flattened(
+    batch: Mapping[str, Any], indices: Tensor, highest: int, top: bool
+) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in batch.items():
-        if "env_info" in key:
+        if "env_info" in str(key):
             raise TrajectoryNotImplementedError(
                 f"flattening a batch: {key} holds information of environments, which "
                 "has no row for each chunk; leave it out of the batch"
@@ -88,9 +93,17 @@ def _flattened(batch: Mapping[str, Any], indices: Tensor, top: bool) -> dict[str
         elif isinstance(value, Tensor):
             # T+1 rows: the last one belongs to no chunk
             kept = value[:-1] if top and key in names_with_extra_row() else value
-            flat[key] = kept.reshape(-1, *kept.shape[2:])[indices]
+            rows = kept.reshape(-1, *kept.shape[2:])
+            if len(rows) <= highest:
+                raise TrajectoryIndexError(
+                    f"flattening a batch: {key} is {list(value.shape)}, which are "
+                    f"{len(rows)} rows, and row {highest} is wanted; give it for every "
+                    "chunk and environment"
+                    + (", and one more row" if kept is not value else "")
+                )
+            flat[key] = rows[indices]
         elif isinstance(value, dict):
-            flat[key] = _flattened(value, indices, top=False)
+            flat[key] = _flattened(value, indices, highest, top=False)
     return flat
 
 

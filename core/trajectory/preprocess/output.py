@@ -13,13 +13,11 @@ import torch
 from torch import Tensor
 
 from isoscope.core.trajectory.errors import (
-    TrajectoryError,
     TrajectoryKeyError,
     TrajectoryTypeError,
     TrajectoryValueError,
-    at,
 )
-from isoscope.core.trajectory.fields import trajectory_fields
+from isoscope.core.trajectory.fields import Rows, trajectory_fields
 from isoscope.core.trajectory.outputs.rollout import AccumulatingOutput
 from isoscope.core.trajectory.plan import TrajectoryMode
 from isoscope.core.trajectory.preprocess.advantages import advantage
@@ -142,8 +140,6 @@ class PipelineOutput(AccumulatingOutput):
         try:
             items = self._items(batch)
             made = True
-        except TrajectoryError as problem:
-            raise at("step {} epoch {}".format(*scope), problem) from problem
         finally:
             if not made:
                 self._generators = {
@@ -238,10 +234,16 @@ class PipelineOutput(AccumulatingOutput):
                 "epoch's first chunk is needed"
             )
         if advantage(self.how.adv_type).needs_values:
-            last = key.chunk_id == self.geometry.chunk_count - 1
             self._check_values(doing, "prev_values", step.prev_values)
-            if last:
+            if key.chunk_id == self._last_chunk:
                 self._check_values(doing, "final_prev_values", step.final_prev_values)
+        _check_extra_rows(
+            doing, step, key.chunk_id == 0, key.chunk_id == self._last_chunk
+        )
+
+    @property
+    def _last_chunk(self) -> int:
+        return self.geometry.chunk_count - 1
 
     def _check_values(self, doing: str, name: str, values: Tensor | None) -> None:
         if values is None:
@@ -262,6 +264,28 @@ def _check_flat(doing: str, name: str, tree: Mapping[str, Any]) -> None:
             raise TrajectoryTypeError(
                 f"{doing}: {name}[{key!r}] is a dict; a batch has one level of "
                 "keys, flatten it"
+            )
+
+
+def _check_extra_rows(
+    doing: str, step: TrajectoryStep, first_chunk: bool, last_chunk: bool
+) -> None:
+    """Refuse a field without its row before the epoch, or after it, or only that."""
+    for field in trajectory_fields():
+        if field.extra is None:
+            continue
+        at_end = field.rows is Rows.T_PLUS_LAST
+        if not (last_chunk if at_end else first_chunk):
+            continue
+        values, extra = getattr(step, field.name), getattr(step, field.extra)
+        if (values is None) != (extra is None):
+            have, lack = field.name, field.extra
+            if values is None:
+                have, lack = lack, have
+            raise TrajectoryValueError(
+                f"{doing}: there are {have} and no {lack}; a micro-batch needs the row "
+                f"{'after' if at_end else 'before'} the epoch of what it holds, so "
+                "give both or neither"
             )
 
 
