@@ -12,7 +12,7 @@ from isoscope.core.channel.local import LocalChannel
 from isoscope.core.collection.errors import CollectionError
 from isoscope.core.collection.producer import Producer
 from isoscope.core.collection.run import PRODUCER, CollectRun, channel_settings
-from isoscope.core.collection.settings import Runner
+from isoscope.core.collection.settings import PolicyName, Runner
 from isoscope.core.collection.shards import ShardWriter
 from isoscope.core.newfile import refuse_bad_target
 
@@ -73,6 +73,11 @@ def collect(
             raise CollectionError(
                 "keeping the policy of a run on Ray: it is in another process; leave "
                 "out one of the two"
+            )
+        if settings.policy is not PolicyName.MLP:
+            raise CollectionError(
+                f"keeping the policy of a run: {settings.policy} has no weights; take "
+                "--policy mlp"
             )
         refuse_bad_target(checkpoint, overwrite=overwrite)
     keep = None if checkpoint is None else _keeper(settings, checkpoint, overwrite)
@@ -137,6 +142,8 @@ def _run_recorded(
     with channel.producer(PRODUCER) as sender:
         around = None if recorder is None else recorder.watch
         producer = Producer(settings, sender, around)
+        if keep is not None:
+            _refuse_what_can_t_be_kept(producer)
         if recorder is not None:
             collector: Any = channel.collector  # a CountedCollector
             recorder.listen(collector.events)
@@ -156,6 +163,17 @@ def _run_recorded(
     if keep is not None:
         keep(producer.policy)
     return run.report(channel, producer.results())
+
+
+def _refuse_what_can_t_be_kept(producer: Producer) -> None:
+    """Say before anything is written that the policy makes no checkpoint."""
+    from isoscope.core.collection.policies.saved import checkpoint_of
+
+    try:
+        checkpoint_of(producer.policy, None, {})
+    except Exception:
+        producer.close()
+        raise
 
 
 def _by_threads(producer: Producer, sink: Sink) -> None:

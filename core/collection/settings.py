@@ -112,7 +112,10 @@ class CollectSettings:
     weights: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("envs", "chunk", "steps", "workers", "actors", "epochs"):
+        for name in (
+            *("envs", "chunk", "steps", "workers", "actors", "epochs"),
+            *(("micro_batch",) if self.micro_batch is not None else ()),
+        ):
             if getattr(self, name) < 1:
                 self._refuse(f"{name} is {getattr(self, name)}; give 1 or more")
         if self.weights and self.policy is not PolicyName.MLP:
@@ -155,6 +158,11 @@ class CollectSettings:
             )
 
     def _check_pipeline(self) -> None:
+        if self.runner is Runner.DECOUPLED:
+            self._refuse(
+                "pipeline mode does not support the decoupled runner, whose last "
+                "chunk of an epoch comes with the next one; take sync or async"
+            )
         if self.policy is not PolicyName.MLP:
             self._refuse(
                 f"pipeline mode computes advantages from values, which the policy "
@@ -164,6 +172,13 @@ class CollectSettings:
             self._refuse(
                 f"{self.envs} environments can't be divided among {self.actors} "
                 f"actors; give a multiple of {self.actors}"
+            )
+        rows = self._rows_of_a_shard()
+        if self.micro_batch is not None and rows % self.micro_batch:
+            self._refuse(
+                f"micro batches of {self.micro_batch} rows don't divide the {rows} "
+                f"(chunks times environments) that an actor gets at a time; give a "
+                f"divisor of {rows}"
             )
 
     def _refuse(self, problem: str) -> None:
@@ -191,7 +206,11 @@ class CollectSettings:
     @property
     def micro_batch_rows(self) -> int:
         """Rows of a micro-batch."""
-        return self.micro_batch or self._even_micro_batch()
+        if self.micro_batch is not None:
+            return self.micro_batch
+        rows = self._rows_of_a_shard()
+        most = min(rows, MOST_IN_MICRO_BATCH)
+        return max(n for n in range(1, most + 1) if rows % n == 0)
 
     @property
     def outputs_per_step(self) -> int:
@@ -259,11 +278,9 @@ class CollectSettings:
             },
         }
 
-    def _even_micro_batch(self) -> int:
-        """The largest micro-batch that divides every shard."""
-        rows = _overlap(self.envs, self.workers, self.actors) * self.chunks
-        most = min(rows, MOST_IN_MICRO_BATCH)
-        return max(n for n in range(1, most + 1) if rows % n == 0)
+    def _rows_of_a_shard(self) -> int:
+        """The greatest number of rows that divides every shard of an epoch."""
+        return _overlap(self.envs, self.workers, self.actors) * self.chunks
 
 
 def _overlap(envs: int, workers: int, actors: int) -> int:

@@ -15,7 +15,6 @@ from isoscope.core.collection.errors import CollectionError
 from isoscope.core.collection.report import CollectReport, Returns
 from isoscope.core.collection.settings import CollectSettings, PolicyName, Runner
 from isoscope.core.jsonform import decode, encode
-from isoscope.core.trajectory.errors import TrajectoryValueError
 from isoscope.core.trajectory.plan import TrajectoryMode
 
 if TYPE_CHECKING:
@@ -34,11 +33,12 @@ def settings(**changes: Any) -> CollectSettings:
 def test_every_mode_runs_with_every_runner(
     mode: TrajectoryMode, runner: Runner, tmp_path: Path
 ) -> None:
-    run = settings(mode=mode, runner=runner, workers=2, policy=PolicyName.MLP)
+    sizes = {"mode": mode, "runner": runner, "workers": 2, "policy": PolicyName.MLP}
     if (mode, runner) == (TrajectoryMode.PIPELINE, Runner.DECOUPLED):
-        with pytest.raises(TrajectoryValueError, match="does not support"):
-            collect(run, out=tmp_path / "out")
+        with pytest.raises(CollectionError, match="does not support"):
+            settings(**sizes)
         return
+    run = settings(**sizes)
     done = collect(run, out=tmp_path / "out")
     chunks = msgspec.to_builtins(done.chunks)
     total = 2 * 16  # two sources, 64 steps in chunks of 4
@@ -167,3 +167,16 @@ def test_the_report_has_a_written_form() -> None:
     assert set(written["returns"]) == {"mean", "min", "max", "count"}
     assert {"mode", "key", "count"} <= set(written["outputs"][0])
     assert decode(encode(done), CollectReport) == done
+
+
+def test_a_policy_without_weights_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(CollectionError, match=r"no weights; take --policy mlp"):
+        collect(
+            settings(policy=PolicyName.LINEAR),
+            out=tmp_path / "out",
+            record=tmp_path / "run.isoscope.h5",
+            checkpoint=tmp_path / "kept.policy.safetensors",
+        )
+    assert list(tmp_path.iterdir()) == []

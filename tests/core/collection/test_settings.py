@@ -58,6 +58,15 @@ def test_a_run_is_divided_evenly(
             {"mode": TrajectoryMode.PIPELINE, "actors": 3},
             "can't be divided among 3 actors",
         ),
+        (
+            {"mode": TrajectoryMode.PIPELINE, "runner": Runner.DECOUPLED},
+            "pipeline mode does not support the decoupled runner.*take sync or async",
+        ),
+        (
+            {"mode": TrajectoryMode.PIPELINE, "micro_batch": 7, "steps": 32},
+            "micro batches of 7 rows don't divide the 64 .*give a divisor of 64",
+        ),
+        ({"mode": TrajectoryMode.PIPELINE, "micro_batch": 0}, "micro_batch is 0; give"),
     ],
 )
 def test_what_does_not_divide_is_refused(changes: dict[str, Any], said: str) -> None:
