@@ -17,6 +17,7 @@ from isoscope.core.following.own_steps import FollowedAnalysis
 from isoscope.core.isolation.findings import SEVERITIES
 from isoscope.core.recording.problems import STILL_WRITTEN
 from isoscope.core.recording.scenes import Scenes, scene_count, scenes_of
+from isoscope.core.summary import counted
 from isoscope.widgets.document import Phase
 from isoscope.widgets.sources.texts import actor_tooltip, lifetime_text
 
@@ -129,7 +130,8 @@ def scene_section(document: Document) -> Row | None:
         lost = int(np.count_nonzero(analysis.labels.env < 0))
     if lost:
         tip = f"{row_is.capitalize()}s that could not be given to an environment."
-        rows += (Row(Kind.PROBLEM, f"{lost:,} steps unknown", tip=tip, icon="note"),)
+        unknown = f"{counted(lost, 'step')} unknown"
+        rows += (Row(Kind.PROBLEM, unknown, tip=tip, icon="note"),)
     scenes = scenes_of(document.recording, len(envs))
     title, tip = SCENES[scenes]
     if scenes is Scenes.SHARED and (count := scene_count(document.recording)) > 1:

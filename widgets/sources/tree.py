@@ -353,7 +353,9 @@ class RowPainter(QStyledItemDelegate):
         shown = metrics.elidedText(text, elide, box.width())
         painter.setFont(font)
         painter.setPen(QColor(colour))
-        painter.drawText(box, align | Qt.AlignmentFlag.AlignVCenter, shown)
+        # On one line whatever is in a name.
+        flags = align | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(box, flags.value | Qt.TextFlag.TextSingleLine.value, shown)
         return metrics.horizontalAdvance(shown)
 
 

@@ -118,10 +118,16 @@ def legend(timeline: Timeline) -> list[tuple[Entry, str]]:
     items = [a for a in looked_at if a.kind is LaneKind.ITEMS]
     for lane in looked_at:
         shapes.update(lane.marks.kinds)
-    if any(a.env is not None and a.env >= 0 for a in items):
-        found += [("active", "control step"), ("held", "waiting")]
-    elif any(a.actor is not None for a in items):
-        found.append(("neutral", "exists"))
+    own = [a for a in items if a.env is not None and a.env >= 0]
+    stepped = any(a.items.present & Look.SOLID for a in own)
+    if stepped:
+        found.append(("active", "control step"))
+    if stepped and len(own) > 1:
+        found.append(("held", "waiting"))
+    if any(a.items.present & Look.PALE for a in own):
+        found.append(("pale", "no control step known"))
+    if any(a.actor is not None for a in items):
+        found.append(("neutral", "actor exists"))
     chunks = [a for a in looked_at if a.kind is LaneKind.CHUNKS]
     if chunks:
         seen = 0
@@ -189,6 +195,7 @@ def _swatch(painter: QPainter, colours: Palette, kind: str, box: QRectF) -> None
         "active": fill.active,
         "neutral": fill.active,
         "held": fill.held,
+        "pale": fill.pale,
         "usual": int(colours.steps[StepLook.USUAL]),
         "odd": int(colours.steps[StepLook.LONGER]),
     }[kind]

@@ -280,3 +280,6 @@ def test_steps_of_nobody_are_counted(recordings) -> None:
     document.analysis.labels.env[:7] = -1
     last = scene_section(document).children[-1]
     assert last.text == "7 steps unknown"
+    document = analysed_document(recordings / "shared_cartpole_2env.h5")
+    document.analysis.labels.env[:1] = -1
+    assert scene_section(document).children[-1].text == "1 step unknown"

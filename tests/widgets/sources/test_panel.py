@@ -111,6 +111,21 @@ def test_lifetimes_are_said_for_those_that_come_and_go(recordings) -> None:
     assert lifetime_text(crate) == "in no step"
 
 
+def test_a_name_of_several_lines_is_drawn_on_one(
+    panel, session, recordings, qtbot
+) -> None:
+    seen = []
+    for name in ("Crate No 1", "Crate\nNo\n1"):
+        document = open_document(recordings / "no_state.h5")
+        document.recording.actors[0].name = name
+        session.add(document)
+        qtbot.waitUntil(panel.settled)
+        place = panel.tree.visualRect(item(panel, document, "Actors", name).index())
+        seen.append(panel.tree.viewport().grab(place).toImage())
+        session.remove(document)
+    assert seen[0] == seen[1]
+
+
 def test_a_check_box_hides_an_actor(panel, session, recordings, qtbot) -> None:
     document = open_document(recordings / "create_destroy.h5")
     session.add(document)
