@@ -138,12 +138,18 @@ def declare(new: Field) -> Field:
     Raises
     ------
     TrajectoryValueError
-        If there is a field of this name already, in that record or in trajectories.
+        If there is a field of this name already, in that record or in trajectories; if
+        a request's field would have rows.
     """
     if not new.name.isidentifier():
         raise TrajectoryValueError(
             f"declaring the field {new.name!r}: that is no name; "
             "use letters, digits and underscores"
+        )
+    if new.owner is Owner.POLICY_INPUT and new.rows is not Rows.NONE:
+        raise TrajectoryValueError(
+            f"declaring the field {new.name!r}: a request never reaches the collector, "
+            "so that it can't have rows in trajectories; say Rows.NONE"
         )
     for other in all_fields():
         both_rows = Rows.NONE not in (new.rows, other.rows)

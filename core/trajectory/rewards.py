@@ -35,6 +35,7 @@ def compute(
     auto_reset: bool,
     bootstrap_type: str,
     gamma: float,
+    fresh: bool = True,
 ) -> Tensor | None:
     """Compose the rewards of one chunk; fresh storage.
 
@@ -56,6 +57,9 @@ def compute(
         ``"standard"``: complete truncations; anything else: everything done.
     gamma
         Discount of the value.
+    fresh
+        False where nobody will write into the result: then rewards in which nothing
+        changes are the transition's own, not a copy.
 
     Returns
     -------
@@ -77,7 +81,7 @@ def compute(
         return None
     model = transition.reward_model_output
     if model is None:
-        rewards = plain.clone()
+        rewards = plain.clone() if fresh else plain
     else:
         _check_model(model, plain)
         rewards = env_reward_weight * plain + reward_weight * model.to(plain.dtype)
@@ -120,6 +124,8 @@ def compute(
             f"completing cut rewards: bootstrap values {list(bootstrap_values.shape)} "
             f"are not one a row of {list(rewards.shape)}; give [B, 1]"
         )
+    if rewards is plain:
+        rewards = plain.clone()
     rewards[rows, -1] += gamma * bootstrap_values[rows].flatten()
     return rewards
 
@@ -192,6 +198,6 @@ def cut_before_the_end(transition: EnvTransition) -> list[tuple[int, int]]:
     that was cut earlier in the chunk ends as if it were worth nothing more.
     """
     cut = transition.truncations
-    if cut is None or cut.ndim != 2 or cut.shape[1] < 2 or not cut.any():
+    if cut is None or cut.ndim != 2 or cut.shape[1] < 2 or not cut.count_nonzero():
         return []
     return [(row, slot) for row, slot in cut[:, :-1].nonzero().tolist()]

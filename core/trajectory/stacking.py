@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,6 +20,7 @@ from isoscope.core.trajectory.errors import (
     TrajectoryValueError,
 )
 from isoscope.core.trajectory.fields import Field, Rows, trajectory_fields
+from isoscope.core.trajectory.steps import FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,18 +126,38 @@ def _rows(field: Field, steps: Sequence[TrajectoryStep], epochs: int) -> list[Te
 def _values(field: Field, steps: Sequence[TrajectoryStep]) -> list[Tensor]:
     """A field of all steps; empty if none has it."""
     values = _sides(field, steps) or [step.__dict__.get(field.name) for step in steps]
+    if field.name == FLAGS:
+        values = _with_blanks(values, steps)
     absent = [at for at, value in enumerate(values) if value is None]
     if not absent:
         return values
     if len(absent) == len(values):
         return []
     if field.false_where_absent:
-        like = next(value for value in values if value is not None)
-        return [torch.zeros_like(like) if v is None else v for v in values]
+        blank = torch.zeros_like(next(v for v in values if v is not None))
+        return [blank if v is None else v for v in values]
     raise TrajectoryValueError(
         f"stacking {field.name}: it is missing in chunk {absent[0]} of {len(values)} "
         f"({len(absent)} in all) and there in others; give it in every chunk or in none"
     )
+
+
+def _with_blanks(
+    flags: Sequence[Tensor | None], steps: Sequence[TrajectoryStep]
+) -> list[Tensor | None]:
+    """Intervention flags, all False where a step has actions and nobody flagged any.
+
+    Steps with actions of one shape share them: they are copied into the trajectory.
+    """
+    return [
+        _blank(step.actions.shape) if own is None and step.actions is not None else own
+        for own, step in zip(flags, steps, strict=True)
+    ]
+
+
+@lru_cache(maxsize=4)
+def _blank(shape: torch.Size) -> Tensor:
+    return torch.zeros(shape, dtype=torch.bool)
 
 
 def _sides(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any] | None:
@@ -151,9 +173,11 @@ def _sides(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any] | None:
 
 def _trees(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any]:
     """A dict of all steps, without what an intervention took out of any of them."""
-    trees = [getattr(step, field.name) for step in steps]
-    gone = frozenset().union(*(step.taken_out for step in steps))
-    if not gone or field.name != "forward_inputs":
+    trees = [step.__dict__[field.name] for step in steps]
+    if field.name != "forward_inputs":
+        return trees
+    gone = frozenset().union(*[step.taken_out for step in steps])
+    if not gone:
         return trees
     return [{k: v for k, v in tree.items() if k not in gone} for tree in trees]
 
@@ -213,12 +237,12 @@ def _stack_rows(
     if not rows:
         return [None] * len(how.spans)
     shape, axis = rows[0].shape, field.batch_axis
-    for at, row in enumerate(rows):
-        if row.shape != shape:
-            raise TrajectoryRuntimeError(
-                f"stacking {name}: row 0 is {list(shape)} and row {at} "
-                f"{list(row.shape)}; give one shape in every chunk"
-            )
+    if len({row.shape for row in rows}) > 1:
+        at = next(at for at, row in enumerate(rows) if row.shape != shape)
+        raise TrajectoryRuntimeError(
+            f"stacking {name}: row 0 is {list(shape)} and row {at} "
+            f"{list(rows[at].shape)}; give one shape in every chunk"
+        )
     if how.batch_size is not None and shape[axis : axis + 1] != (how.batch_size,):
         raise TrajectoryRuntimeError(
             f"stacking {name}: it is {list(shape)} for {how.batch_size} environments; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -15,7 +15,6 @@ from isoscope.core.trajectory.errors import (
     TrajectoryValueError,
 )
 from isoscope.core.trajectory.fields import (
-    Field,
     Owner,
     Rows,
     on_change,
@@ -25,7 +24,9 @@ from isoscope.core.trajectory.fields import (
 if TYPE_CHECKING:
     from isoscope.core.trajectory.env import EnvPart
     from isoscope.core.trajectory.policy import PolicyPart
-    from isoscope.core.trajectory.record import Tensor, Tree
+    from isoscope.core.trajectory.record import Record, Tensor, Tree
+
+FLAGS = "intervene_flags"
 
 
 @dataclass(init=False, eq=False, repr=False)
@@ -41,7 +42,7 @@ class TrajectoryStep:
     actions
         float [B, D] or [B, C, A]: what was executed, an expert's included.
     intervene_flags
-        bool, as actions; all False where they are left out.
+        bool, as actions; all False where they are left out, and made when first read.
     prev_logprobs, prev_values, versions
         The policy's, as in `PolicyOutput`.
     dones, truncations, terminations
@@ -57,7 +58,7 @@ class TrajectoryStep:
     """
 
     actions: Tensor | None = None
-    intervene_flags: Tensor | None = None
+    intervene_flags: Tensor | None = field(default_factory=lambda: None)
     prev_logprobs: Tensor | None = None
     prev_values: Tensor | None = None
     dones: Tensor | None = None
@@ -74,26 +75,37 @@ class TrajectoryStep:
     final_prev_values: Tensor | None = None
 
     def __init__(self, **given: Any) -> None:
-        names, trees = _step_names()
+        names = _step_names()
         mine = self.__dict__
-        mine.update(names)
-        for name in trees:
+        mine.update(names.empty)
+        for name in names.trees:
             mine[name] = {}
-        for name, value in given.items():
-            if name not in names:
-                raise TrajectoryTypeError(
-                    f"making a TrajectoryStep: {name} is not declared; its fields are "
-                    f"{', '.join(names)}"
-                )
-            if value is not None:
-                mine[name] = value
         # What each side flagged, [B, D], whatever intervene_flags became of them.
         self.env_side: Tensor | None = None
         self.policy_side: Tensor | None = None
         # What an intervention took out of forward_inputs.
         self.taken_out: frozenset[str] = frozenset()
-        if self.actions is not None and self.intervene_flags is None:
-            self.intervene_flags = torch.zeros(self.actions.shape, dtype=torch.bool)
+        for name, value in given.items():
+            if name not in names.all:
+                raise TrajectoryTypeError(
+                    f"making a TrajectoryStep: {name} is not declared; its fields are "
+                    f"{', '.join(names.all)}"
+                )
+            if value is not None:
+                mine[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only for what is not there yet: flags that nobody set. Most chunks
+        # have none, and stacking makes those of a whole trajectory at once.
+        if name == FLAGS:
+            actions = self.actions
+            self.intervene_flags = (
+                None
+                if actions is None
+                else torch.zeros(actions.shape, dtype=torch.bool)
+            )
+            return self.intervene_flags
+        raise AttributeError(f"a TrajectoryStep has no {name}; declare it as a field")
 
     @classmethod
     def from_parts(
@@ -137,32 +149,15 @@ class TrajectoryStep:
                 f"making a step of {policy.sources[0].key}: it has external actions "
                 "and no policy output; training needs inference"
             )
-        transition, initial = env.transition, env.initial_transition
-        values: dict[str, Any] = {
-            "rewards": rewards,
-            "forward_inputs": dict(output.forward_inputs),
-            "actions": output.forward_inputs.get("action"),
-        }
-        of = {
-            Owner.POLICY_OUTPUT: output.__dict__,
-            Owner.POLICY_PART: policy.__dict__,
-            Owner.ENV_TRANSITION: transition.__dict__,
-            Owner.ENV_PART: env.__dict__,
-        }
-        for item in _brought():
-            if collect_prev_infos or not item.previous_info:
-                values[item.name] = of[item.owner].get(item.name)
-                if item.extra is None:
-                    continue
-                if item.rows is Rows.T_PLUS_LAST:
-                    if include_final_value:
-                        values[item.extra] = env.__dict__.get(item.extra)
-                elif initial is not None:
-                    values[item.extra] = initial.__dict__.get(item.name)
-        values["curr_obs"], values["next_obs"] = observations.before_and_after(
+        transition = env.transition
+        step = cls()
+        step.rewards = rewards
+        step.forward_inputs = dict(output.forward_inputs)
+        step.actions = output.forward_inputs.get("action")
+        step._bring(policy, env, collect_prev_infos, include_final_value)
+        step.curr_obs, step.next_obs = observations.before_and_after(
             policy, env, transitions=collect_transitions, rlt=enable_rlt
         )
-        step = cls(**values)
         if transition.intervene_actions is not None:
             interventions.apply(
                 step, transition.intervene_actions, transition.intervene_flags
@@ -172,6 +167,19 @@ class TrajectoryStep:
                 step, output.intervene_flags, overwrite=policy_overwrites
             )
         return step
+
+    def _bring(
+        self, policy: PolicyPart, env: EnvPart, previous: bool, last: bool
+    ) -> None:
+        """Take over what the halves' records have for a trajectory, as it is."""
+        mine, brought = self.__dict__, _brought(previous)
+        _take(mine, brought.of_output, policy.output)
+        _take(mine, brought.of_policy, policy)
+        _take(mine, brought.of_transition, env.transition)
+        _take(mine, brought.of_env, env)
+        _take(mine, brought.first, env.initial_transition)
+        if last:
+            _take(mine, brought.final, env)
 
     def apply_interventions(
         self, intervene_actions: Tensor, intervene_flags: Tensor | None
@@ -221,21 +229,93 @@ class TrajectoryStep:
         return step
 
 
+class _Names(NamedTuple):
+    """The names of a step's fields.
+
+    Attributes
+    ----------
+    all
+        Every one.
+    empty
+        What a step without any values holds.
+    trees
+        Those that are dicts.
+    """
+
+    all: tuple[str, ...]
+    empty: dict[str, None]
+    trees: tuple[str, ...]
+
+
 @cache
-def _step_names() -> tuple[dict[str, None], tuple[str, ...]]:
-    """Every field of a step, with None; and those that are dicts."""
-    names: dict[str, None] = {}
+def _step_names() -> _Names:
+    names: list[str] = []
     for item in trajectory_fields():
-        names[item.name] = None
-        if item.extra is not None:
-            names[item.extra] = None
-    return names, tuple(item.name for item in trajectory_fields() if item.tree)
+        names += [item.name] if item.extra is None else [item.name, item.extra]
+    return _Names(
+        tuple(names),
+        {name: None for name in names if name != FLAGS},
+        tuple(item.name for item in trajectory_fields() if item.tree),
+    )
+
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+class _Brought(NamedTuple):
+    """What a step takes as it is: pairs of a record's name and the step's, by record.
+
+    Attributes
+    ----------
+    of_output, of_policy, of_transition, of_env
+        What every chunk brings.
+    first
+        An epoch's first rows, of its initial transition.
+    final
+        An epoch's last rows, of its last environment part.
+    """
+
+    of_output: Pairs
+    of_policy: Pairs
+    of_transition: Pairs
+    of_env: Pairs
+    first: Pairs
+    final: Pairs
 
 
 @cache
-def _brought() -> tuple[Field, ...]:
-    """What a step takes from one of the halves as it is."""
-    return tuple(f for f in trajectory_fields() if f.owner is not Owner.COLLECTOR)
+def _brought(previous: bool) -> _Brought:
+    """What is taken with previous infos, or without them."""
+    kept = [f for f in trajectory_fields() if previous or not f.previous_info]
+    # what the collector owns has no record to be taken from
+    kept = [f for f in kept if f.owner is not Owner.COLLECTOR]
+
+    def of(owner: Owner) -> Pairs:
+        return tuple((f.name, f.name) for f in kept if f.owner is owner)
+
+    first, final = (
+        [(f.name, f.extra) for f in kept if f.rows is rows and f.extra is not None]
+        for rows in (Rows.T_PLUS_FIRST, Rows.T_PLUS_LAST)
+    )
+    return _Brought(
+        of(Owner.POLICY_OUTPUT),
+        of(Owner.POLICY_PART),
+        of(Owner.ENV_TRANSITION),
+        of(Owner.ENV_PART),
+        tuple(first),
+        tuple((extra, extra) for _, extra in final),
+    )
+
+
+def _take(into: dict[str, Any], pairs: Pairs, record: Record | None) -> None:
+    """Take a record's values over; what isn't there is left as it was."""
+    if record is None:
+        return
+    given = record.__dict__
+    for name, mine in pairs:
+        value = given.get(name)
+        if value is not None:
+            into[mine] = value
 
 
 on_change(_step_names.cache_clear)

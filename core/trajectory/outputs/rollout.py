@@ -14,7 +14,7 @@ from isoscope.core.trajectory.fields import on_change, trajectory_fields
 from isoscope.core.trajectory.outputs.base import OutputStrategy
 from isoscope.core.trajectory.plan import TrajectoryMode
 from isoscope.core.trajectory.settings import FlagRule
-from isoscope.core.trajectory.steps import TrajectoryStep
+from isoscope.core.trajectory.steps import FLAGS, TrajectoryStep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PreparedStep:
-    """A step, and its delayed rewards if it has any."""
+    """A step, its delayed rewards if it has any, its rows, and what it doesn't have."""
 
     step: TrajectoryStep
     delayed: EnvTransition | None
     rows: int
+    absent: tuple[str, ...]
 
 
 class AccumulatingOutput(OutputStrategy[PreparedStep]):
@@ -51,12 +52,15 @@ class AccumulatingOutput(OutputStrategy[PreparedStep]):
             If something that the settings want is missing or doesn't fit.
         """
         settings = self.settings
-        rewards = chunk.env.compute_rewards(
-            settings.env_reward_weight,
-            settings.reward_weight,
-            settings.auto_reset,
-            settings.bootstrap_type,
-            settings.gamma,
+        rewards = reward_rules.compute(
+            chunk.env.transition,
+            chunk.env.bootstrap_values,
+            env_reward_weight=settings.env_reward_weight,
+            reward_weight=settings.reward_weight,
+            auto_reset=settings.auto_reset,
+            bootstrap_type=settings.bootstrap_type,
+            gamma=settings.gamma,
+            fresh=False,  # `accumulate` copies before it adds delayed rewards
         )
         last = chunk.key.chunk_id == self.geometry.chunk_count - 1
         step = TrajectoryStep.from_parts(
@@ -74,28 +78,23 @@ class AccumulatingOutput(OutputStrategy[PreparedStep]):
         delayed = transition if transition.reward_assign_lengths is not None else None
         if settings.auto_reset:
             self._warn_of_early_cuts(chunk)
-        actions, flags = step.actions, step.intervene_flags
-        if actions is not None and flags is not None and actions.ndim != flags.ndim:
-            self.warn(
-                f"{chunk.key}: actions are {list(actions.shape)} and the policy's "
-                f"intervention flags became {list(flags.shape)}, as in RLinf; flatten "
-                "actions to [B, D] to have both in one shape",
-                chunk.key,
-            )
-        return PreparedStep(step, delayed, sum(s.size for s in chunk.env.sources))
+        self._warn_of_flattened_flags(step, chunk.key)
+        rows = sum([source.size for source in chunk.env.sources])
+        return PreparedStep(step, delayed, rows, _absent(step))
 
     def check_with(
         self, first: PreparedStep, other: PreparedStep, key: TrajectoryKey
     ) -> None:
         """Refuse a chunk that has other fields than the first one of its scope."""
-        left, right = first.step.__dict__, other.step.__dict__
-        for name in _in_all_or_none():
-            if (left.get(name) is None) != (right.get(name) is None):
-                raise TrajectoryValueError(
-                    f"storing {key}: {name} is "
-                    f"{'missing' if right.get(name) is None else 'there'}, unlike in "
-                    "others of its scope; give it in every chunk or in none"
-                )
+        if first.absent == other.absent:
+            return
+        odd = set(first.absent) ^ set(other.absent)
+        name = next(name for name in _in_all_or_none() if name in odd)
+        raise TrajectoryValueError(
+            f"storing {key}: {name} is "
+            f"{'missing' if name in other.absent else 'there'}, unlike in "
+            "others of its scope; give it in every chunk or in none"
+        )
 
     def accumulate(
         self, chunks: Sequence[ReadyChunk[PreparedStep]]
@@ -119,6 +118,19 @@ class AccumulatingOutput(OutputStrategy[PreparedStep]):
                     chunk.prepared.delayed, self.settings.reward_weight
                 )
         return accumulator
+
+    def _warn_of_flattened_flags(
+        self, step: TrajectoryStep, key: TrajectoryKey
+    ) -> None:
+        actions, marked = step.actions, step.policy_side
+        if actions is None or marked is None or actions.ndim == marked.ndim:
+            return
+        self.warn(
+            f"{key}: actions are {list(actions.shape)} and the policy's intervention "
+            f"flags became {list(marked.shape)}, as in RLinf; flatten actions to "
+            "[B, D] to have both in one shape",
+            key,
+        )
 
     def _warn_of_early_cuts(self, chunk: JoinedChunk) -> None:
         cuts = reward_rules.cut_before_the_end(chunk.env.transition)
@@ -165,12 +177,21 @@ class RolloutOutput(AccumulatingOutput):
 
 @cache
 def _in_all_or_none() -> tuple[str, ...]:
-    """Fields that every chunk of a scope has, or none; stacking looks after dicts."""
+    """Fields that every chunk of a scope has, or none; stacking looks after dicts.
+
+    Intervention flags are there wherever actions are.
+    """
     return tuple(
         item.name
         for item in trajectory_fields()
-        if not item.tree and not item.false_where_absent
+        if not item.tree and not item.false_where_absent and item.name != FLAGS
     )
+
+
+def _absent(step: TrajectoryStep) -> tuple[str, ...]:
+    """Which of these a step lacks."""
+    values = step.__dict__
+    return tuple([name for name in _in_all_or_none() if values.get(name) is None])
 
 
 on_change(_in_all_or_none.cache_clear)

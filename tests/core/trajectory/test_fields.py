@@ -171,6 +171,11 @@ def test_without_a_declaration_it_is_refused_by_name() -> None:
         TrajectoryStep(entropy=torch.zeros(1, 1))
 
 
+def test_a_request_s_field_has_no_rows_in_trajectories() -> None:
+    with pytest.raises(TrajectoryValueError, match=r"'hint': a request .*Rows\.NONE"):
+        declare(Field("hint", Owner.POLICY_INPUT))
+
+
 def test_zeros_where_absent_follow_the_declaration() -> None:
     field = Field("hint", Owner.POLICY_INPUT, Rows.NONE, merge=Merge.ZERO_WHERE_ABSENT)
     with declared(field):
