@@ -1,5 +1,6 @@
 """Audit files one after the other for a command, each whole in memory only once."""
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,13 +106,14 @@ def stepped_again(
 
 
 def _refuse_twice(files: list[Path], reference: Path | None) -> None:
-    seen: dict[Path, Path] = {}
+    seen: set[str] = set()
     for path in files:
-        real = path.resolve()
+        # Unlike Path.resolve, this is silent about links that go in circles.
+        real = os.path.realpath(path)
         if real in seen:
             raise UsageError(f"{path} is named twice")
-        seen[real] = path
-    if reference is not None and reference.resolve() in seen:
+        seen.add(real)
+    if reference is not None and os.path.realpath(reference) in seen:
         raise UsageError(
             f"{reference} can't be its own reference: every environment would be equal"
         )

@@ -1,5 +1,6 @@
 """``isoscope audit``: what is wrong with a recording; for people and for CI."""
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -132,7 +133,7 @@ def fails(findings: "Sequence[Finding]", fail_on: FailOn) -> bool:
 
 
 def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _write(

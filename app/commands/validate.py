@@ -1,5 +1,6 @@
 """``isoscope validate``: whether episodes can be trusted, rule by rule."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,7 +110,8 @@ def validate(
     from isoscope.core.errors import UsageError
     from isoscope.core.newfile import new_file, refuse_bad_target
 
-    if html is not None and junit is not None and html.resolve() == junit.resolve():
+    real = {os.path.realpath(out) for out in (html, junit) if out is not None}
+    if html is not None and junit is not None and len(real) == 1:
         raise UsageError(f"--html and --junit both name {html}")
     sources = [source, transitions, workspace]
     for out in (html, junit):

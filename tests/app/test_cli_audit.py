@@ -124,6 +124,19 @@ def test_wrong_arguments_are_one_line(
     assert said in refused(capsys, "audit", *arguments)
 
 
+def test_links_that_go_in_circles_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loop, other = tmp_path / "loop.h5", tmp_path / "other.h5"
+    loop.symlink_to(other)
+    other.symlink_to(loop)
+    assert "levels of symbolic links" in refused(capsys, "audit", str(loop))
+    said = refused(capsys, "audit", CLEAN, "--reference", str(loop))
+    assert "levels of symbolic links" in said
+    both = ("--html", str(loop), "--junit", str(loop))
+    assert "both name" in refused(capsys, "audit", CLEAN, *both)
+
+
 # -- tables ----------------------------------------------------------------------------
 
 
