@@ -1,8 +1,9 @@
 """The life of a chunk as events, for a window, a recorder, or anybody.
 
 What tells never waits for what listens: each listener has a queue of its own that holds
-so many events, and when it is full the oldest go, and are counted. Without listeners an
-event isn't even made. No torch in here.
+so many events, and when it is full the oldest go, and are counted. Without listeners
+nothing is noted down; with some it is noted in the queues as it is, and the listener
+makes events of it. No torch in here.
 """
 
 from __future__ import annotations
@@ -83,6 +84,10 @@ class ChunkEvent(NamedTuple):
     text: str = ""
 
 
+# What an event is made of, in its order.
+_Told = tuple[Stage, "TrajectoryKey", int, int, float, str, tuple[int, ...], str]
+
+
 class Listener:
     """One listener's queue. One thread takes from it, any may tell.
 
@@ -96,10 +101,11 @@ class Listener:
 
     def __init__(self, stream: EventStream, capacity: int) -> None:
         self._stream = stream
-        self._taken = 0
-        # The stream's: it puts events in and counts them.
-        self.queue: deque[ChunkEvent] = deque(maxlen=capacity)
-        self.offered = 0
+        self._full = threading.Lock()
+        # The stream's: it appends, which is safe between threads.
+        self.capacity = capacity
+        self.told: deque[_Told] = deque()
+        self._dropped = 0
 
     def __enter__(self) -> Listener:
         return self
@@ -115,20 +121,30 @@ class Listener:
         at_most
             No more than this many; the rest stays.
         """
-        events: list[ChunkEvent] = []
-        take = self.queue.popleft
+        told: list[_Told] = []
+        take = self.told.popleft
         try:
-            for _ in range(min(at_most, len(self.queue))):
-                events.append(take())
+            for _ in range(min(at_most, len(self.told))):
+                told.append(take())
         except IndexError:
             pass  # a full queue lets the oldest go while it is read
-        self._taken += len(events)
-        return events
+        new = tuple.__new__  # all that the constructor does
+        return [new(ChunkEvent, values) for values in told]
 
     @property
     def dropped(self) -> int:
-        """How many events went before they were taken; exact while nobody tells."""
-        return max(0, self.offered - self._taken - len(self.queue))
+        """How many events went before they were taken."""
+        return self._dropped
+
+    def let_go(self) -> None:
+        """Let the oldest go until no more are held than may be; for the stream."""
+        with self._full:
+            while len(self.told) > self.capacity:
+                try:
+                    self.told.popleft()
+                except IndexError:  # they were taken meanwhile
+                    return
+                self._dropped += 1
 
     def close(self) -> None:
         """Stop listening."""
@@ -147,9 +163,7 @@ class EventStream:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._listeners: tuple[Listener, ...] = ()
-        # Only tellers share this lock, for the moment of an append: no listener takes
-        # it to read.
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # who comes and goes
 
     @property
     def heard(self) -> bool:
@@ -182,15 +196,11 @@ class EventStream:
         listeners = self._listeners
         if not listeners:
             return
-        # The constructor's own work, without its call: this is done for every chunk.
-        event = _new(
-            ChunkEvent,
-            (stage, key, first_row, rows, self._clock(), output, ranks, text),
-        )
-        with self._lock:
-            for listener in listeners:
-                listener.offered += 1
-                listener.queue.append(event)
+        told = (stage, key, first_row, rows, self._clock(), output, ranks, text)
+        for listener in listeners:
+            listener.told.append(told)
+            if len(listener.told) > listener.capacity:
+                listener.let_go()
 
     def tell_all(
         self,
@@ -205,14 +215,8 @@ class EventStream:
         if not listeners:
             return
         now_s = self._clock()
-        events = [
-            _new(ChunkEvent, (stage, key, 0, rows, now_s, output, ranks, ""))
-            for key in keys
-        ]
-        with self._lock:
-            for listener in listeners:
-                listener.offered += len(events)
-                listener.queue.extend(events)
-
-
-_new = tuple.__new__
+        told = [(stage, key, 0, rows, now_s, output, ranks, "") for key in keys]
+        for listener in listeners:
+            listener.told.extend(told)
+            if len(listener.told) > listener.capacity:
+                listener.let_go()
