@@ -13,7 +13,7 @@ import msgspec
 
 from isoscope.core.collection.report import ChunkCounts
 from isoscope.core.trajectory.collector import TrajectoryCollector
-from isoscope.core.trajectory.events import ChunkEvent, Stage
+from isoscope.core.trajectory.events import Stage, Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 NAME = "isoscope.core.collection.counted:CountedCollector"
 
 
-class Tally(deque[ChunkEvent]):
+class Tally(deque[Told]):
     """A listener's queue that counts events by their stage, and keeps none."""
 
     def __init__(self) -> None:
         super().__init__(maxlen=0)
         self.counts: Counter[Stage] = Counter()
 
-    def append(self, event: ChunkEvent) -> None:
+    def append(self, told: Told) -> None:
         """Count an event."""
-        self.counts[event.stage] += 1
+        self.counts[told[0]] += 1
 
-    def extend(self, events: Iterable[ChunkEvent]) -> None:
+    def extend(self, told: Iterable[Told]) -> None:
         """Count some events."""
-        self.counts.update(event.stage for event in events)
+        self.counts.update(stage for stage, *_ in told)
 
 
 class CountedCollector(TrajectoryCollector):

@@ -10,7 +10,7 @@ from isoscope.core import tap
 from isoscope.core.newfile import refuse_bad_target
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap.adapters.kinds import innermost, is_mochi_env, is_scene_env
-from isoscope.core.trajectory.events import ChunkEvent
+from isoscope.core.trajectory.events import ChunkEvent, Told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,22 +82,22 @@ class RunRecorder:
             tap.detach()
 
 
-class _Recorded(deque[ChunkEvent]):
+class _Recorded(deque[Told]):
     """A listener's queue that records events as they are told, and keeps none."""
 
     def __init__(self, session: TapSession) -> None:
         super().__init__(maxlen=0)
         self._session = session
 
-    def append(self, event: ChunkEvent) -> None:
+    def append(self, told: Told) -> None:
         """Record an event."""
         with self._session.guard:
-            record_chunk(self._session, event)
+            record_chunk(self._session, ChunkEvent(*told))
 
-    def extend(self, events: Iterable[ChunkEvent]) -> None:
+    def extend(self, told: Iterable[Told]) -> None:
         """Record some events."""
-        for event in events:
-            self.append(event)
+        for each in told:
+            self.append(each)
 
 
 def record_chunk(session: TapSession, event: ChunkEvent) -> None:

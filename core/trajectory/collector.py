@@ -195,8 +195,11 @@ class TrajectoryCollector(Collector):
     def finish(self) -> PendingReport:
         """Say at the end of the stream what never completed; each is told as failed."""
         left = self.pending()
-        for key, line in left.by_key():
-            self.events.tell(Stage.FAILED, key, 0, 0, text=f"never completed: {line}")
+        with self._lock:
+            for key, line in left.by_key():
+                self.events.tell(
+                    Stage.FAILED, key, 0, 0, text=f"never completed: {line}"
+                )
         if left:
             log.warning(
                 "the stream ended with %d things incomplete, the first: %s",

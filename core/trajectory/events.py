@@ -85,7 +85,7 @@ class ChunkEvent(NamedTuple):
 
 
 # What an event is made of, in its order.
-_Told = tuple[Stage, "TrajectoryKey", int, int, float, str, tuple[int, ...], str]
+Told = tuple[Stage, "TrajectoryKey", int, int, float, str, tuple[int, ...], str]
 
 
 class Listener:
@@ -102,9 +102,9 @@ class Listener:
     def __init__(self, stream: EventStream, capacity: int) -> None:
         self._stream = stream
         self._full = threading.Lock()
-        # The stream's: it appends, which is safe between threads.
         self.capacity = capacity
-        self.told: deque[_Told] = deque()
+        # The stream's: it appends, which is safe between threads.
+        self.queue: deque[Told] = deque()
         self._dropped = 0
 
     def __enter__(self) -> Listener:
@@ -121,10 +121,10 @@ class Listener:
         at_most
             No more than this many; the rest stays.
         """
-        told: list[_Told] = []
-        take = self.told.popleft
+        told: list[Told] = []
+        take = self.queue.popleft
         try:
-            for _ in range(min(at_most, len(self.told))):
+            for _ in range(min(at_most, len(self.queue))):
                 told.append(take())
         except IndexError:
             pass  # a full queue lets the oldest go while it is read
@@ -139,9 +139,9 @@ class Listener:
     def let_go(self) -> None:
         """Let the oldest go until no more are held than may be; for the stream."""
         with self._full:
-            while len(self.told) > self.capacity:
+            while len(self.queue) > self.capacity:
                 try:
-                    self.told.popleft()
+                    self.queue.popleft()
                 except IndexError:  # they were taken meanwhile
                     return
                 self._dropped += 1
@@ -198,8 +198,8 @@ class EventStream:
             return
         told = (stage, key, first_row, rows, self._clock(), output, ranks, text)
         for listener in listeners:
-            listener.told.append(told)
-            if len(listener.told) > listener.capacity:
+            listener.queue.append(told)
+            if len(listener.queue) > listener.capacity:
                 listener.let_go()
 
     def tell_all(
@@ -217,6 +217,6 @@ class EventStream:
         now_s = self._clock()
         told = [(stage, key, 0, rows, now_s, output, ranks, "") for key in keys]
         for listener in listeners:
-            listener.told.extend(told)
-            if len(listener.told) > listener.capacity:
+            listener.queue.extend(told)
+            if len(listener.queue) > listener.capacity:
                 listener.let_go()
