@@ -74,7 +74,7 @@ def stack(
         If some steps have a field and others don't, or not all epochs have its extra
         row, or a dict holds what can't be stacked.
     TrajectoryKeyError
-        If a dict lacks a key that another step's has.
+        If a dict lacks a key that another step's has, or all of them.
     TrajectoryRuntimeError
         If shapes differ, or are not of that many environments.
     """
@@ -202,6 +202,12 @@ def _stack_trees(
                 "none"
             )
         extra = sorted(str(key) for key in tree if key not in keys)
+        if not keys:
+            raise TrajectoryKeyError(
+                f"stacking {name}: it is empty in the first chunk and has "
+                f"{', '.join(extra)} in chunk {at} of {len(trees)}; give the same in "
+                "every chunk"
+            )
         how.tell(
             f"stacking {name}: {', '.join(extra)} of chunk {at} of {len(trees)} is "
             "left out, because the first chunk doesn't have it"

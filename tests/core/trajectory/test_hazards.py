@@ -17,6 +17,7 @@ from isoscope.core.trajectory import (
     TrajectoryStep,
 )
 from isoscope.core.trajectory.errors import (
+    TrajectoryKeyError,
     TrajectoryRuntimeError,
     TrajectoryValueError,
 )
@@ -306,3 +307,11 @@ def test_h17_shards_that_don_t_divide_are_told_at_once_and_refused() -> None:
     assert items(made, policy(key(), 3)) == []
     with pytest.raises(TrajectoryValueError, match="2 equal parts"):
         made.collect(env(key(), 3), None)
+
+
+@pytest.mark.parametrize("filled", [0, 1])
+def test_h5_a_dict_that_is_empty_in_some_chunks_is_refused(filled: int) -> None:
+    steps = [TrajectoryStep(actions=torch.ones(1, 1)) for _ in range(2)]
+    steps[filled].curr_obs = {"states": torch.ones(1, 1)}
+    with pytest.raises(TrajectoryKeyError, match=r"curr_obs.*states.*chunk 1"):
+        Trajectory.from_steps(steps)
