@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Parameters of glibc's mallopt(3).
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
@@ -19,11 +23,8 @@ ARENAS = 2
 
 def give_back_freed() -> bool:
     """Set the C library to it, for the rest of the process; whether it can be."""
-    if sys.platform != "linux":
-        return False
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):  # another C library
+    mallopt = _of_glibc("mallopt")
+    if mallopt is None:
         return False
     settings = {
         M_ARENA_MAX: ARENAS,
@@ -32,3 +33,23 @@ def give_back_freed() -> bool:
     }
     # 1 is success.
     return all([mallopt(name, value) == 1 for name, value in settings.items()])
+
+
+def give_back_holes() -> bool:
+    """Give back, now, what is free between blocks in use; whether anything was.
+
+    The settings only have the end of the heap given back, so a few lasting blocks
+    that were made at the height of a burst would keep all of it.
+    """
+    malloc_trim = _of_glibc("malloc_trim")
+    return malloc_trim is not None and malloc_trim(ctypes.c_size_t(KEPT_BYTES)) == 1
+
+
+def _of_glibc(name: str) -> Callable[..., int] | None:
+    if sys.platform != "linux":
+        return None
+    try:
+        function: Callable[..., int] = getattr(ctypes.CDLL(None), name)
+    except (AttributeError, OSError):  # another C library
+        return None
+    return function

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoscope.core.errors import CancelledError, IsoscopeError, ReadError, one_line
 from isoscope.core.live.client import Client
-from isoscope.core.live.heap import give_back_freed
+from isoscope.core.live.heap import give_back_freed, give_back_holes
 from isoscope.core.live.memory import Memory, rows_spilled
 from isoscope.core.live.mirror import Mirror
 from isoscope.core.recording.labelled.reader import LabelledSource
@@ -35,6 +35,7 @@ POLL_S = 0.02
 REFRESH_S = 0.05  # 20 times a second
 WATCH_S = 0.5
 LOST_S = 5.0  # of silence
+TIDY_S = 10.0  # from giving freed memory back to doing it again; takes 1 ms
 STEPS = "native"  # the table of native steps
 NO_WORD = "its process died without a word"
 
@@ -274,7 +275,7 @@ class LiveSource:
     # -- following --
 
     def _follow(self, progress: Progress | None, cancelled: Cancel | None) -> None:
-        refresh = watch = time.monotonic()
+        refresh = watch = tidied = time.monotonic()
         while not self._phase.over:
             if self._stop.is_set() or (cancelled is not None and cancelled()):
                 raise CancelledError(f"watching {self.run.address} was stopped")
@@ -291,6 +292,9 @@ class LiveSource:
             if now - watch >= WATCH_S:
                 watch = now
                 self._watch()
+            if now - tidied >= TIDY_S:
+                tidied = now
+                give_back_holes()
 
     def _take(self, message: m.Message, packet: Packet | None) -> None:
         if isinstance(message, m.Data) and packet is not None:

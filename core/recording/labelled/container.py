@@ -33,7 +33,7 @@ from isoscope.core.recording.labelled.forms import (
     pack_journal,
     superblock,
 )
-from isoscope.core.recording.labelled.metadata import bound_metadata
+from isoscope.core.recording.labelled.metadata import CHUNKS_BYTES, bound_metadata
 from isoscope.core.recording.labelled.tables import POOL_NAMES, POOLS
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class Container:
                 libver=FORMAT_BOUNDS,
                 userblock_size=USER_BLOCK,
                 locking=False,
+                rdcc_nbytes=CHUNKS_BYTES,
             )
             bound_metadata(self._file)
             self._create(attributes)

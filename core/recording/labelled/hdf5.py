@@ -23,7 +23,7 @@ from isoscope.core.recording.labelled.forms import (
     superblock,
     version_of,
 )
-from isoscope.core.recording.labelled.metadata import bound_metadata
+from isoscope.core.recording.labelled.metadata import CHUNKS_BYTES, bound_metadata
 from isoscope.core.recording.labelled.sound import Sound
 from isoscope.core.recording.writers import PROC, find_writer
 
@@ -131,7 +131,14 @@ def open_file(path: Path) -> Opened:
     sound: Sound | None = None
     try:
         if writer is not None:
-            file = h5py.File(path, "r", libver="latest", swmr=True, locking=False)
+            file = h5py.File(
+                path,
+                "r",
+                libver="latest",
+                swmr=True,
+                locking=False,
+                rdcc_nbytes=CHUNKS_BYTES,
+            )
             bound_metadata(file)
             return Opened(file, writer, False, 0)
         if not head.marked and not missing:

@@ -1,9 +1,10 @@
-"""How much of its own structures HDF5 keeps in memory of a file that grows.
+"""How much HDF5 keeps in memory of a file that grows.
 
 HDF5 indexes the chunks of every dataset, and keeps what it met of these indexes, up to
 32 MiB a file, growing with the recording. So little of it is needed at once that a
 fixed, small part does as well: a writer only goes on at the end, and a reader comes
-back to the same pages.
+back to the same pages. The chunks themselves, of which it keeps 8 MiB a dataset once
+they were read or written, are needed once: what is read again is kept by the store.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import h5py
 
 METADATA_BYTES = 1 << 17
+CHUNKS_BYTES = 1 << 18  # of each dataset; 16 chunks
 
 
 def bound_metadata(file: h5py.File) -> None:

@@ -30,9 +30,25 @@ print(resident_bytes() - before)
 """
 
 
-def grown_by(how: str) -> int:
+# Small blocks of which one in a hundred stays: none of what was freed is at the end.
+HOLES = """
+import sys
+from isoscope.core.live.heap import give_back_freed, give_back_holes
+from tests.live.resident import resident_bytes
+assert give_back_freed()
+before = resident_bytes()
+many = [bytearray(5_000) for _ in range(4_000)]
+kept = many[99::100]
+del many
+if sys.argv[1] == "set":
+    assert give_back_holes()
+print(resident_bytes() - before)
+"""
+
+
+def grown_by(how: str, what: str = CHURN) -> int:
     done = subprocess.run(
-        [sys.executable, "-c", CHURN, how],
+        [sys.executable, "-c", what, how],
         capture_output=True,
         text=True,
         check=True,
@@ -44,3 +60,8 @@ def grown_by(how: str) -> int:
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the C library of Linux")
 def test_what_was_freed_is_given_back() -> None:
     assert grown_by("set") < 1 << 21 < grown_by("unset")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the C library of Linux")
+def test_holes_between_blocks_in_use_are_given_back() -> None:
+    assert grown_by("set", HOLES) < 1 << 22 < 1 << 24 < grown_by("unset", HOLES)
