@@ -30,6 +30,16 @@ class ArrayRows:
         values = self.values[start:stop]
         return values, np.isfinite(values)
 
+    @property
+    def settled(self) -> int:
+        """Rows that never change any more: all."""
+        return len(self)
+
+    def settled_for(self, row: int) -> int:
+        """The same, of the rows of one environment, which this row is of."""
+        del row
+        return len(self)
+
     def pick(self, rows: Int64Array) -> tuple[Array, BoolArray]:
         """These rows, and where there is a number."""
         values = self.values[rows]
@@ -72,6 +82,11 @@ class HeldRows:
     def __len__(self) -> int:
         """Rows."""
         return len(self.values)
+
+    @property
+    def settled(self) -> int:
+        """Rows that never change any more: all."""
+        return len(self)
 
     def read(self, start: int, stop: int) -> tuple[Array, BoolArray]:
         """Rows start .. stop, and where there is a number."""

@@ -16,7 +16,8 @@ for rows ``start .. stop`` in at most about `bins` bins:
    drawn. No gap is merged away, however narrow it is on the screen.
 
 Cost: a bin's worth of work for each bin, not for each row: a `Decimator` keeps one
-summary of four rows for each block of 64, made once, and is extended as a series grows.
+summary of four rows for each block of 64, made once, and is extended as a series grows,
+up to the first row that may still change.
 
 Axis order: rows first. A worked trace with ``bins=1`` over eight rows, ``--`` absent::
 
@@ -34,19 +35,27 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from isoscope.core.recent import RecentRows
+
 if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
 
 BLOCK_ROWS = 64
 KEPT = 4  # rows kept of a bin
 _READ_ROWS = 1 << 16  # read at a time while a summary is made
+_NO_GAP = np.zeros(1, np.int64)
 
 
 class Rows(Protocol):
-    """A series that grows at its end; what was read once never changes."""
+    """A series that grows at its end."""
 
     def __len__(self) -> int:
         """Rows there are."""
+        ...
+
+    @property
+    def settled(self) -> int:
+        """How many rows, from the first, never change any more."""
         ...
 
     def read(self, start: int, stop: int) -> tuple[Array, BoolArray]:
@@ -147,10 +156,14 @@ class Decimator:
     ----------
     series
         Where rows come from; may grow between calls.
+    keep
+        Whether to keep the rows that a narrow window was made of, for the next one:
+        for a series that takes long to read.
     """
 
-    def __init__(self, series: Rows) -> None:
+    def __init__(self, series: Rows, *, keep: bool = False) -> None:
         self.series = series
+        self._recent = RecentRows(series) if keep else None
         self._blocks = _Bins(np.empty((0, KEPT), np.int64), np.empty((0, KEPT)))
         # How many rows before each one can't be drawn; None while all can.
         self._gaps: Int64Array | None = None
@@ -158,9 +171,10 @@ class Decimator:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the summary holds."""
+        """Bytes that the summary holds, and the rows that are kept."""
         gaps = 0 if self._gaps is None else self._gaps.nbytes
-        return self._blocks.rows.nbytes + self._blocks.values.nbytes + gaps
+        recent = 0 if self._recent is None else self._recent.nbytes
+        return self._blocks.rows.nbytes + self._blocks.values.nbytes + gaps + recent
 
     def window(self, start: int, stop: int, bins: int) -> Polyline:
         """The polyline of rows start .. stop, clipped to the series."""
@@ -174,7 +188,7 @@ class Decimator:
         low = start - start % bin_rows
         high = min(-(-stop // bin_rows) * bin_rows, length)
         if bin_rows < BLOCK_ROWS:
-            values, drawable = self.series.read(low, high)
+            values, drawable = (self._recent or self.series).read(low, high)
             gaps = _gaps(drawable)
             if bin_rows == 1:
                 rows = np.flatnonzero(drawable)
@@ -182,6 +196,8 @@ class Decimator:
             return _points(
                 _bins_of_rows(values, drawable, bin_rows, low), gaps, low, bin_rows
             )
+        if self._recent is not None:
+            self._recent.forget()
         return self._from_blocks(low, high, bin_rows)
 
     def prepare(self, start: int, stop: int, bins: int, until_s: float) -> bool:
@@ -193,16 +209,16 @@ class Decimator:
         stop = min(stop, len(self.series))
         if bin_rows_for(stop - max(start, 0), bins) < BLOCK_ROWS:
             return True
-        rows = stop - stop % BLOCK_ROWS
+        rows = self._whole(stop)
         while self._done < rows and time.perf_counter() < until_s:
             self._extend(min(self._done + _READ_ROWS, rows))
         return self._done >= rows
 
     def _from_blocks(self, low: int, high: int, bin_rows: int) -> Polyline:
-        self._extend(high - high % BLOCK_ROWS)
-        whole = high // BLOCK_ROWS
-        blocks = self._blocks[low // BLOCK_ROWS : whole]
-        rest = whole * BLOCK_ROWS
+        whole = self._whole(high)
+        self._extend(whole)
+        rest = max(whole, low)
+        blocks = self._blocks[low // BLOCK_ROWS : rest // BLOCK_ROWS]
         values, drawable = self.series.read(rest, high)
         if high > rest:
             tail = _bins_of_rows(values, drawable, BLOCK_ROWS, rest)
@@ -213,9 +229,15 @@ class Decimator:
         made = _bins_of_bins(blocks, bin_rows // BLOCK_ROWS)
         if self._gaps is None and drawable.all():
             return _points(made, None, 0, bin_rows)
-        before = self._gaps_until(rest)[low : rest + 1]
+        # Only differences count, so that of what is read anew they begin with 0.
+        before = self._gaps_until(rest)[low : rest + 1] if rest > low else _NO_GAP
         gaps = np.concatenate((before, before[-1] + _gaps(drawable)[1:]))
         return _points(made, gaps, low, bin_rows)
+
+    def _whole(self, stop: int) -> int:
+        """The rows before `stop` that can be summarised: whole blocks, for good."""
+        stop = min(stop, self.series.settled)
+        return stop - stop % BLOCK_ROWS
 
     def _extend(self, rows: int) -> None:
         """Summarise the blocks up to `rows`, a multiple of the block's length."""

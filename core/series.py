@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import numpy as np
 
 from isoscope.core.recording.labelled.records import Field
+from isoscope.core.recording.near import near
 from isoscope.core.recording.schema import FIELDS, meaning
 from isoscope.core.recording.tracks import RaggedWindow
 
@@ -180,6 +181,17 @@ class FieldRows:
         """Rows of the recording; those the track doesn't cover can't be drawn."""
         return len(self.recording)
 
+    @property
+    def settled(self) -> int:
+        """How many rows, from the first, never change any more."""
+        return self.settled_for(None)
+
+    def settled_for(self, row: int | None) -> int:
+        """The same, of the rows of one environment, which this row is of."""
+        settled_for = getattr(self.track, "settled_for", None)
+        rows = len(self)
+        return rows if settled_for is None else min(settled_for(row), rows)
+
     def read(self, start: int, stop: int) -> tuple[Array, BoolArray]:
         """Rows start .. stop: float64 [n], and where there is a finite number."""
         window = self.track.read(start, stop)
@@ -200,14 +212,17 @@ class FieldRows:
             flat = found.reshape(len(valid), -1)
             values = flat[:, self.component].astype(np.float64)
             return values, valid & np.isfinite(values)
-        first = int(rows[0])
-        window = self.track.read(first, int(rows[-1]) + 1)
-        if isinstance(window, RaggedWindow):
-            values = self._measured(window)[rows - first]
-        else:
-            flat = window.values.reshape(len(window.valid), -1)
-            values = flat[rows - first, self.component].astype(np.float64)
-        return values, window.valid[rows - first] & np.isfinite(values)
+        values, drawable = np.empty(len(rows)), np.empty(len(rows), np.bool_)
+        for part in near(rows):
+            at = rows[part] - rows[part.start]
+            window = self.track.read(int(rows[part.start]), int(rows[part][-1]) + 1)
+            if isinstance(window, RaggedWindow):
+                values[part] = self._measured(window)[at]
+            else:
+                flat = window.values.reshape(len(window.valid), -1)
+                values[part] = flat[at, self.component]
+            drawable[part] = window.valid[at] & np.isfinite(values[part])
+        return values, drawable
 
     def at(self, row: int) -> float | None:
         """The number in one row, also if it isn't finite; None where there is none."""

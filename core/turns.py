@@ -30,6 +30,10 @@ BREAK = -1  # in a sequence: nothing is here, and no line goes across
 class Picked(Protocol):
     """A series of which single rows can be asked for."""
 
+    def settled_for(self, row: int) -> int:
+        """The first row of this one's environment that may still change."""
+        ...
+
     def pick(self, rows: Int64Array) -> tuple[Array, BoolArray]:
         """These rows, ascending: values float64 [n], and which can be drawn [n]."""
         ...
@@ -79,6 +83,14 @@ class _Sequence:
         """Rows and breaks."""
         return len(self._turns)
 
+    @property
+    def settled(self) -> int:
+        """Rows and breaks that never change any more."""
+        sequence = self._turns.sequence
+        if not len(sequence):
+            return 0
+        return self._turns.between(0, self._values.settled_for(int(sequence[0])))[1]
+
     def read(self, start: int, stop: int) -> tuple[Array, BoolArray]:
         """Places start .. stop of the sequence; a break can't be drawn."""
         rows = self._turns.sequence[start:stop]
@@ -103,7 +115,8 @@ class TurnDecimator:
 
     def __init__(self, values: Picked, turns: Turns) -> None:
         self.turns = turns
-        self._decimator = Decimator(_Sequence(values, turns))
+        # One environment's rows lie far apart: they cost as much as all rows' do.
+        self._decimator = Decimator(_Sequence(values, turns), keep=True)
 
     def prepare(self, start: int, stop: int, bins: int, until_s: float) -> bool:
         """Make what `window` will need, as `Decimator.prepare` does."""

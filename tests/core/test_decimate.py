@@ -21,6 +21,10 @@ class Memory:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def settled(self) -> int:
+        return len(self.values)
+
     def read(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         self.read_rows += stop - start
         return self.values[start:stop], self.drawable[start:stop]
@@ -158,3 +162,61 @@ def test_a_summary_can_be_made_in_parts() -> None:
 )
 def test_rows_a_bin(rows: int, bins: int, expected: int) -> None:
     assert bin_rows_for(rows, bins) == expected
+
+
+class Late(Memory):
+    """A growing series whose last rows can't be drawn until they are told."""
+
+    def __init__(self, values: np.ndarray, late: int) -> None:
+        super().__init__(values, np.ones(len(values), bool))
+        self.late, self.rows = late, 0
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def settled(self) -> int:
+        return max(self.rows - self.late, 0)
+
+    def read(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        values, drawable = super().read(start, stop)
+        return values, drawable & (np.arange(start, stop) < self.settled)
+
+
+@given(
+    st.lists(st.integers(1, 700), min_size=1, max_size=8),
+    st.integers(0, 150),
+    st.integers(1, 60),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_what_is_told_late_is_drawn_once_it_is_told(
+    growth, late, bins, keep, random
+) -> None:
+    data = Late(np.sin(np.arange(sum(growth))), late)
+    decimator = Decimator(data, keep=keep)
+    for more in growth:
+        data.rows += more
+        start = random.randrange(data.rows)
+        stop = random.randint(start + 1, data.rows)
+        for low, high in ((start, stop), (0, data.rows)):
+            line = decimator.window(low, high, bins)
+            anew = Decimator(data).window(low, high, bins)
+            assert np.array_equal(line.rows, anew.rows)
+            assert np.array_equal(line.values, anew.values)
+            assert np.array_equal(line.joined, anew.joined)
+
+
+def test_a_narrow_window_that_grows_reads_what_is_new() -> None:
+    data = Late(np.sin(np.arange(2_000)), 10)
+    data.rows = 1_000
+    decimator = Decimator(data, keep=True)
+    decimator.window(0, 1_000, 100)
+    data.read_rows, data.rows = 0, 1_050
+    line = decimator.window(0, 1_050, 100)
+    assert line.bin_rows > 1
+    assert data.read_rows == 60  # what is new, and what was not settled
+    assert 0 < decimator.nbytes <= 1_050 * 9
+    data.rows = 2_000
+    decimator.window(0, 2_000, 4)  # by its summary: nothing else is kept
+    assert decimator.nbytes < 2_000 * 1.1

@@ -10,7 +10,7 @@ import pytest
 
 from isoscope.core.recording.model import Recording
 from isoscope.core.recording.registry import load
-from isoscope.core.recording.tracks import RaggedTrack
+from isoscope.core.recording.tracks import RaggedTrack, Track
 from isoscope.core.series import (
     FieldRows,
     component_names,
@@ -142,3 +142,13 @@ def test_references_to_nothing_and_to_text(recordings: Path) -> None:
     assert not is_numeric(name)
     assert gravity is not None
     assert is_numeric(gravity)
+
+
+def test_rows_that_lie_far_apart_are_read_in_parts() -> None:
+    values = np.random.default_rng(4).normal(size=300_000)
+    valid = np.arange(300_000) % 5 > 0
+    rows = FieldRows(Recording(None, "test"), Track.of(values, valid), "reward")
+    wanted = np.sort(np.random.default_rng(5).choice(300_000, 900, replace=False))
+    found, there = rows.pick(wanted)
+    assert np.array_equal(found, values[wanted])
+    assert np.array_equal(there, valid[wanted])

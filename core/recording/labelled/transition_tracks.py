@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from isoscope.core.recording.labelled.records import Field
+from isoscope.core.recording.near import near
 from isoscope.core.recording.tracks import Track, Window
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 OVER = "transitions"
 COLUMNS = ("reward", "terminated", "truncated")
+LATE_ROWS = 1 << 16  # native steps; what is told later than that may not be seen
 _INT = np.dtype(np.int64)
 _ABSENT = -1
 
@@ -72,6 +74,24 @@ class TransitionRows:
             there = (first[place] <= rows[at]) & (rows[at] <= last[place])
             out[at[there]] = taken.number.values[place[there]]
         return out
+
+    def settled_for(self, row: int | None) -> int:
+        """The first native step whose control step may still be told.
+
+        Parameters
+        ----------
+        row
+            Of the environment that is meant; None means any.
+        """
+        rows, labels = len(self.recording), self.recording.labels
+        if labels is None or not self.labelled.count("native"):
+            return rows
+        self._update()
+        envs = list(self._envs) if row is None else [int(labels.env[row])]
+        taken = [self._envs[env] for env in envs if env in self._envs]
+        told = [int(of.last.values[-1]) for of in taken if len(of.last)]
+        # An environment that never ends its control step doesn't hold all others up.
+        return max(min(told, default=-1) + 1, rows - LATE_ROWS)
 
     def _update(self) -> None:
         start, stop = self._count, self.labelled.count(OVER)
@@ -141,14 +161,19 @@ class TransitionTrack(Track):
         """These rows: values [n, *shape], and where there are any [n]."""
         values = np.zeros((len(rows), *self.shape), self.dtype)
         number = self._rows.find(rows)
-        valid = number >= 0
-        if valid.any():
-            low, high = int(number[valid].min()), int(number[valid].max()) + 1
-            found, there = self._read(low, high)
-            at = number[valid] - low
-            values[valid] = found[at]
-            valid[valid] = there[at]
-        return values, np.asarray(valid)
+        known = np.flatnonzero(number >= 0)
+        valid = np.zeros(len(rows), np.bool_)
+        for part in near(rows[known]):
+            into = known[part]
+            low = int(number[into].min())
+            found, there = self._read(low, int(number[into].max()) + 1)
+            at = number[into] - low
+            values[into], valid[into] = found[at], there[at]
+        return values, valid
+
+    def settled_for(self, row: int | None) -> int:
+        """The first native step whose value may still come; see `TransitionRows`."""
+        return self._rows.settled_for(row)
 
     def _read(self, low: int, high: int) -> tuple[Array, BoolArray]:
         if self._of is not None:
