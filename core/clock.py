@@ -27,7 +27,6 @@ backwards ``begin < t <= end``, so both ways take the same time over the same ro
 from __future__ import annotations
 
 import math
-from array import array
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -35,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from psygnal import Signal
 
+from isoscope.core.rowmarks import RowMarks
 from isoscope.core.timeaxis import TimeAxis, TimeKind
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Clock:
         self._ends = empty  # play time at which each row ends, then each of the tail
         self._tail = empty  # how long each step of the tail lasts
         self._played_s = 0.0  # play time of the cursor, between rows too
-        self._marks: dict[str, array[int]] = {}
+        self._marks: dict[str, RowMarks] = {}
 
     # -- what it says ---------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class Clock:
 
     def marks(self, name: str) -> list[int]:
         """A copy of the rows marked under this name, ascending, each once."""
-        return list(self._marks.get(name, ()))
+        return self._marks.get(name, RowMarks()).rows()
 
     def has_marks(self, name: str) -> bool:
         """Whether any row is marked under this name."""
@@ -232,22 +232,11 @@ class Clock:
 
     def set_marks(self, name: str, rows: Array | list[int]) -> None:
         """Name rows to step between, such as ``"control"`` or ``"event"``."""
-        given = np.asarray(rows, np.int64)
-        if (given[1:] <= given[:-1]).any():  # mostly they are in order already
-            given = np.unique(given)
-        self._marks[name] = array("q", given.tobytes())
+        self._marks[name] = RowMarks(rows)
 
     def add_marks(self, name: str, rows: Array | list[int]) -> None:
-        """Name more rows; costs what they are many if they lie near the end."""
-        new = np.unique(np.asarray(rows, np.int64))
-        if len(new):
-            # In numpy: a number of Python's own takes four times as much, and there may
-            # be a million.
-            marks = self._marks.setdefault(name, array("q"))
-            at = bisect_left(marks, int(new[0]))
-            after = np.array(marks[at:], np.int64)
-            del marks[at:]
-            marks.frombytes((np.union1d(after, new) if len(after) else new).tobytes())
+        """Name more rows."""
+        self._marks.setdefault(name, RowMarks()).add(rows)
 
     # -- commands: the cursor ----------------------------------------------------------
 
@@ -275,23 +264,12 @@ class Clock:
         Stops playing. Past the last mark it goes to the last one. Returns whether
         there was a mark in that direction; if not, nothing changes.
         """
-        marks = self._marks.get(name, ())
-        row = self._state.row
+        state = self._state
         # Only marks of rows that are there; a source may be marked ahead of its rows.
-        begin, end = bisect_left(marks, 0), bisect_left(marks, self._state.rows)
-        if count > 0:
-            at = bisect_right(marks, row, begin, end)
-            if at == end:
-                return False
-            at = min(at + count - 1, end - 1)
-        elif count < 0:
-            at = bisect_left(marks, row, begin, end) - 1
-            if at < begin:
-                return False
-            at = max(at + count + 1, begin)
-        else:
+        found = self._marks.get(name, RowMarks()).step(state.row, count, state.rows)
+        if found is None:
             return False
-        self._place(marks[at], direction=0, follow=False)
+        self._place(found, direction=0, follow=False)
         return True
 
     def home(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from isoscope.core.recording.model import Actor, Recording
 
+SUMMED_ROWS = 1 << 16  # at once
 NAMED_AT_MOST = 3  # more bodies than this are counted, not named
 
 
@@ -63,9 +64,11 @@ def duration_s(recording: Recording) -> float | None:
 
     Nor is it known where the sum is beyond what a float holds.
     """
-    h_s = recording.steps.h_s
+    total = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
-        total = float(h_s[np.isfinite(h_s)].sum())
+        for start in range(0, len(recording), SUMMED_ROWS):  # there may be millions
+            h_s = recording.steps.h_s[start : start + SUMMED_ROWS]
+            total += float(h_s[np.isfinite(h_s)].sum())
     return total if 0 < total < np.inf else None
 
 
