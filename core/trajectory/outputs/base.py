@@ -12,8 +12,7 @@ turns the chunks of a complete scope into items. Both either succeed or leave no
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from isoscope.core.trajectory.keys import TrajectoryKey
 
@@ -30,8 +29,7 @@ Emitted = tuple[Any, Any]
 Prepared = TypeVar("Prepared")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyChunk(Generic[Prepared]):
+class ReadyChunk(NamedTuple, Generic[Prepared]):
     """One chunk that waits for its scope: its key, and what `prepare` made of it."""
 
     key: TrajectoryKey

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from isoscope.core.channel.hooks import DEFAULT_QUEUE
 from isoscope.core.trajectory import rewards as reward_rules
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedStep:
+class PreparedStep(NamedTuple):
     """A step, its delayed rewards if it has any, its rows, and what it doesn't have."""
 
     step: TrajectoryStep
@@ -109,10 +107,11 @@ class AccumulatingOutput(OutputStrategy[PreparedStep]):
                 f"{chunks[0].key} and on: {text}", chunks[0].key
             ),
         )
-        spreads = any(chunk.prepared.delayed is not None for chunk in chunks)
+        if all([chunk.prepared.delayed is None for chunk in chunks]):
+            accumulator.steps += [chunk.prepared.step for chunk in chunks]
+            return accumulator
         for chunk in chunks:
-            step = chunk.prepared.step
-            accumulator.append(step.copy() if spreads else step)
+            accumulator.append(chunk.prepared.step.copy())
             if chunk.prepared.delayed is not None:
                 accumulator.assign_history_rewards(
                     chunk.prepared.delayed, self.settings.reward_weight
