@@ -27,7 +27,10 @@ from isoscope.core.trajectory.preprocess.training import to_training_batch
 if TYPE_CHECKING:
     from isoscope.core.trajectory.trajectory import Trajectory
 
-COMPARED = ("advantages", "returns", "loss_mask", "loss_mask_sum", "rewards", "dones")
+COMPARED = (
+    *("advantages", "returns", "loss_mask", "loss_mask_sum", "rewards", "dones"),
+    *("actions", "intervene_flags", "terminations", "truncations", "prev_values"),
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,13 @@ class Run:
     filtered: bool
     normalized: bool
     seed: int
+    ignore_terminations: bool = False
+    group_size: int = 2
+    gamma: float = 0.5
+    gae_lambda: float = 0.75
+    cut: bool = False
+    modelled: bool = False
+    expert: bool = False
 
     @property
     def sources(self) -> int:
@@ -62,7 +72,7 @@ class Run:
                     "max_steps_per_rollout_epoch": self.chunks * self.slots,
                     "rollout_epoch": self.epochs,
                     "auto_reset": self.auto_reset,
-                    "ignore_terminations": False,
+                    "ignore_terminations": self.ignore_terminations,
                 }
             },
             "rollout": {"pipeline_stage_num": self.stages},
@@ -74,9 +84,9 @@ class Run:
             "algorithm": {
                 "adv_type": self.adv_type,
                 "reward_type": self.reward_type,
-                "gamma": 0.5,
-                "gae_lambda": 0.75,
-                "group_size": 2,
+                "gamma": self.gamma,
+                "gae_lambda": self.gae_lambda,
+                "group_size": self.group_size,
                 "filter_rewards": self.filtered,
                 "rewards_lower_bound": -3.0,
                 "rewards_upper_bound": 3.0,
@@ -84,7 +94,7 @@ class Run:
                 "shuffle_rollout": False,
                 **algorithm,
             },
-            "reward": {"env_reward_weight": 1.0},
+            "reward": {"env_reward_weight": 1.0, "reward_weight": 0.5},
             "runner": {"use_training_pipeline": pipeline},
         }
 
@@ -116,11 +126,20 @@ class Run:
             )
             over = torch.rand(count, self.slots, generator=generator) < 0.15
             no = torch.zeros_like(over)
+            cut = torch.rand(count, self.slots, generator=generator) < 0.2
+            cut &= self.cut
+            more: dict[str, Any] = {}
+            if self.modelled:
+                more["reward_model_output"] = numbers(generator, count, self.slots)
+            if self.expert:
+                more["intervene_actions"] = numbers(generator, count, self.slots)
+                more["intervene_flags"] = cut
             transition = EnvTransition(
                 rewards=numbers(generator, count, self.slots),
-                dones=over,
+                dones=over | cut,
                 terminations=over,
-                truncations=no,
+                truncations=cut,
+                **more,
             )
             first = key.chunk_id == 0
             start = EnvTransition(dones=no, terminations=no, truncations=no)
@@ -128,6 +147,7 @@ class Run:
                 EnvPart(
                     sources=[source],
                     transition=transition,
+                    bootstrap_values=numbers(generator, count, 1) if self.cut else None,
                     final_prev_values=numbers(generator, count, columns),
                     initial_transition=start if first else None,
                 )
@@ -152,17 +172,18 @@ def numbers(generator: torch.Generator, *shape: int) -> torch.Tensor:
 @st.composite
 def runs(draw: st.DrawFn) -> Run:
     kind = draw(st.sampled_from(["gae", "grpo", "raw"]))
-    auto_reset = draw(st.booleans())
+    auto_reset, ignored = draw(st.booleans()), draw(st.booleans())
     reward_type = draw(st.sampled_from(["chunk_level", "action_level"]))
-    masked_by_filter = kind != "gae" and auto_reset
+    unmasked = auto_reset or ignored
+    masked_by_filter = kind != "gae" and unmasked
     if masked_by_filter:
         reward_type = "chunk_level"  # anything else is refused
     filtered = masked_by_filter or (
-        (reward_type == "chunk_level" or not auto_reset) and draw(st.booleans())
+        (reward_type == "chunk_level" or not unmasked) and draw(st.booleans())
     )
     ranks, stages, actors = (draw(st.integers(1, high)) for high in (3, 2, 3))
-    # Groups of two in every shard.
-    envs = 2 * actors * draw(st.integers(1, 2))
+    group = draw(st.integers(2 if kind == "grpo" else 1, 3))  # of one: no deviation
+    envs = group * actors * draw(st.integers(1, 2))  # whole groups in every shard
     epochs = draw(st.integers(1, 3))
     return Run(
         envs_per_source=envs,
@@ -179,6 +200,13 @@ def runs(draw: st.DrawFn) -> Run:
         # An actor of the pipeline normalises by epoch; with one of each that is all.
         normalized=epochs == 1 and actors == 1 and draw(st.booleans()),
         seed=draw(st.integers(0, 10**6)),
+        ignore_terminations=ignored,
+        group_size=group,
+        gamma=draw(st.sampled_from([0.5, 0.9, 1.0])),
+        gae_lambda=draw(st.sampled_from([0.75, 0.95, 1.0])),
+        cut=draw(st.booleans()),
+        modelled=draw(st.booleans()),
+        expert=draw(st.booleans()),
     )
 
 
