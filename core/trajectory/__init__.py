@@ -15,7 +15,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isoscope.core.trajectory.accumulator import TrajectoryAccumulator
     from isoscope.core.trajectory.collector import TrajectoryCollector
     from isoscope.core.trajectory.env import EnvPart, EnvTransition, TrajectoryPart
     from isoscope.core.trajectory.fields import Field, Merge, Owner, Rows, declare
@@ -45,7 +44,6 @@ _WHERE = {
     "RolloutGeometry": "plan",
     "Rows": "fields",
     "Trajectory": "trajectory",
-    "TrajectoryAccumulator": "accumulator",
     "TrajectoryCollector": "collector",
     "TrajectoryKey": "keys",
     "TrajectoryMode": "plan",
@@ -70,7 +68,6 @@ __all__ = [
     "RolloutGeometry",
     "Rows",
     "Trajectory",
-    "TrajectoryAccumulator",
     "TrajectoryCollector",
     "TrajectoryKey",
     "TrajectoryMode",

@@ -1,4 +1,4 @@
-"""The contract's section 7: cases of the types, 30 to 39. Numbers as there."""
+"""The contract's section 7: cases of the types, 28 to 39. Numbers as there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from isoscope.core import trajectory
 from isoscope.core.trajectory import (
     EnvPart,
     EnvTransition,
@@ -31,6 +32,30 @@ from tests.core.trajectory.runs import flags, key
 
 def numbers(*shape: int) -> torch.Tensor:
     return torch.arange(int(np.prod(shape)), dtype=torch.float32).reshape(shape)
+
+
+def test_28_accumulators_are_private() -> None:
+    public = set(trajectory.__all__)
+    assert not [n for n in public if n.endswith(("Accumulator", "Builder", "Result"))]
+    assert {"PolicyPart", "EnvPart", "TrajectoryStep", "Trajectory"} <= public
+    with pytest.raises(AttributeError, match="TrajectoryAccumulator"):
+        _ = trajectory.TrajectoryAccumulator
+
+
+def test_29_what_an_environment_says_is_composed_of_the_transition_itself() -> None:
+    """RLinf's EnvOutput; here a request's observation and the half that it brings."""
+    transition = runs.boundary(2)
+    obs, final = {"states": numbers(2, 1)}, {"states": -numbers(2, 1)}
+    part = EnvPart(
+        sources=[TrajectorySource(key(), 2)], transition=transition, next_obs=final
+    )
+    request = PolicyInput(obs=obs, env_parts=[part], sources=part.sources)
+    (brought,) = request.env_parts
+    assert brought is part
+    assert brought.transition is transition
+    assert brought.next_obs is not None
+    assert brought.next_obs["states"].equal(final["states"])
+    assert request.obs["states"].equal(obs["states"])
 
 
 def test_30_completing_an_environment_part() -> None:
