@@ -18,6 +18,7 @@ from isoscope.core.series import CONTROL, values_a_point
 from isoscope.widgets.inspector.nodes import Kind, Node
 from isoscope.widgets.inspector.texts import exact_text, type_text, whole_lines
 from isoscope.widgets.look import mono, scaled
+from isoscope.widgets.row_words import step_words
 from isoscope.widgets.theme import DARK, Tokens
 
 if TYPE_CHECKING:
@@ -185,7 +186,8 @@ class Details(QWidget):
         about = node.meaning.about + (
             " · at creation" if node.kind is Kind.REFERENCE else ""
         )
-        lines = [f"absent: not recorded in native step {row}"]
+        recording = None if document is None else document.recording
+        lines = [f"absent: not recorded in {step_words(recording)} {row}"]
         place = ""
         if value is not None:
             each = values_a_point(node.field)

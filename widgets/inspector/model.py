@@ -11,6 +11,7 @@ from isoscope.core.series import values_a_point
 from isoscope.core.timeline.describe import owner_text
 from isoscope.widgets.inspector.nodes import Kind, Node, build, structure
 from isoscope.widgets.inspector.texts import ABSENT, inline_text, type_text, whole_lines
+from isoscope.widgets.row_words import row_word, step_words
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPersistentModelIndex
@@ -185,7 +186,8 @@ class InspectorModel(QAbstractItemModel):
     def _group_text(self, node: Node, room: int | None) -> str:
         """What stands beside the name of a step or an actor."""
         if node.kind is Kind.STEP and self.recording is not None:
-            events, text = self.recording.steps.event, f"native {self.row}"
+            events = self.recording.steps.event
+            text = f"{row_word(self.recording)} {self.row}"
             if self.row < len(events):
                 longer = f"{text} · event {events[self.row]}"
                 return longer if room is None or len(longer) <= room else text
@@ -222,7 +224,8 @@ class InspectorModel(QAbstractItemModel):
             lines.append(f"odd: everywhere else it is {usual}")
         value = node.value_at(self.row)
         if value is None:
-            lines.append(f"absent: not recorded in native step {self.row}")
+            step = step_words(self.recording)
+            lines.append(f"absent: not recorded in {step} {self.row}")
         else:
             lines += whole_lines(value, TOOLTIP_LINES, values_a_point(node.field))
         return "\n".join(lines)

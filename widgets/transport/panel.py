@@ -20,33 +20,21 @@ from PySide6.QtWidgets import (
 from isoscope.core.clock import RATES, TimeKind
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
+from isoscope.widgets.row_words import row_word, step_words
 from isoscope.widgets.session import Document, Phase
 from isoscope.widgets.transport.buttons import GlyphButton, tell, text_button
 from isoscope.widgets.transport.menu_line import MenuLine
 from isoscope.widgets.transport.readout import Readout
 from isoscope.widgets.transport.run_controls import RunControls
 from isoscope.widgets.transport.ticker import Ticker
+from isoscope.widgets.transport.times import about_time, time_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isoscope.core.clock import ClockState
+    from isoscope.core.recording.model import Recording
     from isoscope.widgets.session import Session
-
-TIMES: dict[TimeKind, str] = {
-    TimeKind.NATIVE: "native",
-    TimeKind.RECORDING: "recording",
-    TimeKind.SCENE: "scene",
-    TimeKind.CONTROL: "control",
-    TimeKind.WALL: "wall",
-}
-ABOUT_TIMES: dict[TimeKind, str] = {
-    TimeKind.NATIVE: "every native step lasts equally long",
-    TimeKind.RECORDING: "the file's own clock: the sum of all h",
-    TimeKind.SCENE: "the scene's clock, which a restore rewinds",
-    TimeKind.CONTROL: "control steps since the reset",
-    TimeKind.WALL: "the computer's clock",
-}
 
 
 class TransportPanel(Panel):
@@ -64,7 +52,8 @@ class TransportPanel(Panel):
         self.ticker = Ticker(session.clock, self)
         self.readout = Readout()
         self.run = RunControls(self)
-        self._kinds: tuple[TimeKind, ...] = ()
+        # The times that are listed, and what rows are called there.
+        self._times: tuple[tuple[TimeKind, ...], str] = ((), "")
         self._glyphs: list[GlyphButton] = []
         self._make_buttons()
         self._make_choices()
@@ -98,19 +87,9 @@ class TransportPanel(Panel):
             "One control step back (Left)",
             lambda: clock.step_mark("control", -1),
         )
-        self.step_back = self._glyph(
-            "step_back",
-            "One native step back",
-            "One native step back (,)",
-            lambda: clock.step(-1),
-        )
+        self.step_back = self._glyph("step_back", "", "", lambda: clock.step(-1))
         self.play = self._glyph("play", "Play", "Play (Space)", clock.toggle)
-        self.step = self._glyph(
-            "step",
-            "One native step on",
-            "One native step on (.)",
-            lambda: clock.step(1),
-        )
+        self.step = self._glyph("step", "", "", lambda: clock.step(1))
         self.next = self._glyph(
             "next",
             "One control step on",
@@ -246,9 +225,11 @@ class TransportPanel(Panel):
             self.readout.set_recording(None)
         else:
             self.readout.set_recording(document.recording, document.analysis)
-        if clock.kinds != self._kinds:
-            self._kinds = clock.kinds
+        times = clock.kinds, row_word(self._recording)
+        if times != self._times:
+            self._times = times
             self._list_times()
+            self._name_steps()
         for action in self.times.menu().actions():
             action.setChecked(action.data() == clock.state.kind)
         self._show_state(clock.state)
@@ -257,10 +238,21 @@ class TransportPanel(Panel):
         menu, clock = self.times.menu(), self.session.clock
         menu.clear()
         for kind in clock.kinds:
-            action = menu.addAction(f"{TIMES[kind]}: {ABOUT_TIMES[kind]}")
+            name = time_name(kind, self._recording)
+            action = menu.addAction(f"{name}: {about_time(kind, self._recording)}")
             action.setCheckable(True)
             action.setData(kind)
             action.triggered.connect(lambda _on=False, k=kind: clock.set_time(k))
+
+    def _name_steps(self) -> None:
+        step = step_words(self._recording)
+        for button, way, key in ((self.step_back, "back", ","), (self.step, "on", ".")):
+            button.setAccessibleName(f"One {step} {way}")
+            tell(button, f"One {step} {way} ({key})")
+
+    @property
+    def _recording(self) -> Recording | None:
+        return None if self._document is None else self._document.recording
 
     def _clock_changed(self, new: ClockState, old: ClockState) -> None:
         if (new.row, new.beyond) != (old.row, old.beyond):
@@ -284,8 +276,10 @@ class TransportPanel(Panel):
         word = "Pause" if state.playing else "Play"
         self.play.setAccessibleName(word)
         tell(self.play, f"{word} (Space)")
-        self.times.setText(f"clock: {TIMES[state.kind]} ▾")
-        tell(self.times, f"Which time to play over: {ABOUT_TIMES[state.kind]}")
+        recording = self._recording
+        self.times.setText(f"clock: {time_name(state.kind, recording)} ▾")
+        about = about_time(state.kind, recording)
+        tell(self.times, f"Which time to play over: {about}")
         self.times.setEnabled(len(clock.kinds) > 1)
         self.rate.setText(f"{rate_text(state.rate)} ▾")
         for rate, action in self._rates.items():
@@ -295,7 +289,8 @@ class TransportPanel(Panel):
         where = (
             "all steps"
             if (state.loop_in, state.loop_out) == (None, None)
-            else (f"native {_end(state.loop_in, 0)} to {_end(state.loop_out, high)}")
+            else f"{row_word(recording)} {_end(state.loop_in, 0)} to "
+            f"{_end(state.loop_out, high)}"
         )
         tell(self.loop, f"Loop {where} (Ctrl+L)")
         self.loop.setText(

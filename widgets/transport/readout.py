@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from isoscope.widgets.look import scaled
+from isoscope.widgets.row_words import row_word
 from isoscope.widgets.theme import DARK, Tokens
 
 if TYPE_CHECKING:
@@ -71,8 +72,7 @@ class Readout(QWidget):
             if not self._range("scene", self._scene_s).known:
                 self._scene_s = analysis.attribution.scene_time_s
         rows = 0 if recording is None else len(recording)
-        native = recording is None or recording.row_is == "native step"
-        slots = [("native" if native else "row", "0" * len(str(max(rows - 1, 0))))]
+        slots = [(row_word(recording), "0" * len(str(max(rows - 1, 0))))]
         if recording is None:
             slots += [("recording", UNKNOWN), ("scene", UNKNOWN)]
         else:

@@ -242,3 +242,26 @@ def test_any_speed_can_be_typed(panel, session, qtbot) -> None:
         assert session.clock.state.rate == 0.3
     assert len(told) == 5
     panel.rate.menu().close()
+
+
+def test_rows_that_are_control_steps_are_called_rows(panel, session, qtbot) -> None:
+    session.add(made_document(made_recording(30)))
+    recording = made_recording(40)
+    recording.row_is = "control step"
+    session.add(made_document(recording))
+    panel.times.menu().actions()[1].trigger()
+    assert session.clock.state.kind is TimeKind.NATIVE
+    assert panel.times.text() == "clock: rows ▾"
+    click(qtbot, panel.loop_in)
+    told = [
+        *(f"{b.accessibleName()} {b.toolTip()}" for b in panel._glyphs),
+        *(action.text() for action in panel.times.menu().actions()),
+        panel.loop.toolTip(),
+        panel.readout.text,
+    ]
+    assert not [text for text in told if "native" in text]
+    assert panel.step.toolTip() == "One row on (.)"
+    assert "row 0 to 39" in panel.loop.toolTip()
+    session.activate(session.documents[0])
+    assert panel.step.toolTip() == "One native step on (.)"
+    assert panel.times.text().startswith("clock: native")
