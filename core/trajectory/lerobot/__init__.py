@@ -1,7 +1,7 @@
 """Episodes of demonstrations, in the frames that a LeRobot dataset is made of.
 
 `chunk` takes a chunk apart, `frame` builds one frame, `episodes` keeps frames until
-their episode ends, `output` emits the episodes; `options` says where this differs from
+their episode ends, `output` emits the episodes, `writer` writes them as a dataset; `options` says where this differs from
 RLinf's records, and how to have those.
 """
 
@@ -16,14 +16,20 @@ from isoscope.core.trajectory.lerobot.frame import LeRobotFrame
 from isoscope.core.trajectory.lerobot.options import LeRobotOptions, Pairing
 from isoscope.core.trajectory.lerobot.shapes import executed_mask
 from isoscope.core.trajectory.lerobot.step import LeRobotStep
+from isoscope.core.trajectory.lerobot.writer import (
+    LeRobotDatasetWriter,
+    episode_boundaries,
+)
 
 __all__ = [
     "LeRobotChunk",
+    "LeRobotDatasetWriter",
     "LeRobotEpisodeAccumulator",
     "LeRobotEpisodeState",
     "LeRobotFrame",
     "LeRobotOptions",
     "LeRobotStep",
     "Pairing",
+    "episode_boundaries",
     "executed_mask",
 ]
