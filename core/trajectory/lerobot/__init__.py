@@ -1,8 +1,8 @@
 """Episodes of demonstrations, in the frames that a LeRobot dataset is made of.
 
 `chunk` takes a chunk apart, `frame` builds one frame, `episodes` keeps frames until
-their episode ends, `output` emits the episodes, `writer` writes them as a dataset; `options` says where this differs from
-RLinf's records, and how to have those.
+their episode ends, `output` emits the episodes, `writer` makes a dataset of them;
+`options` says where this differs from RLinf's records, and how to have those.
 """
 
 from __future__ import annotations
