@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 import threading
 import time
 from functools import partial
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from isoscope.app.bench import collect_load as load
+from isoscope.app.bench.collect_heap import keep_freed
 from isoscope.app.bench.collect_memory import peak_and_output
 from isoscope.core.bench import Samples, ratio
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.trajectory.collector import TrajectoryCollector
 
-ROUNDS = 101
+ROUNDS = 201
 PENDING_ROUNDS = 101
 WARMUP = 3
 SIDES = 2  # that collect
@@ -36,12 +38,14 @@ def run() -> dict[str, Any]:
     -------
     dict
         ``ratio_time``: joining, accumulating and materialising a trajectory, and
-        reading it, over stacking and reading the same tensors. ``ratio_memory``: the
+        reading it, over stacking and reading the same tensors, round by round, as are
+        the other ratios of time. ``ratio_memory``: the
         most memory that the chunks and the trajectory took, over the trajectory's
         (None where the system does not tell). ``ratio_pending``: the time to take a
         chunk with 10,000 others pending, over that with 10. ``ratio_observe``: the
         first with its events read by a consumer, over without. And what they are of.
     """
+    keep_freed()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -95,8 +99,8 @@ def _against_stacking(chunks: list[load.Chunk]) -> dict[str, Any]:
     stacked, collected = samples["stack"], samples["collect"]
     return {
         "runs": ROUNDS,
-        "ratio_time": ratio(collected.median_s, stacked.median_s),
-        "ratio_observe": ratio(samples["observed"].median_s, collected.median_s),
+        "ratio_time": _by_round(collected, stacked),
+        "ratio_observe": _by_round(samples["observed"], collected),
         "collect_s": collected.median_s,
         "stack_s": stacked.median_s,
         "observed_s": samples["observed"].median_s,
@@ -107,16 +111,16 @@ def _against_stacking(chunks: list[load.Chunk]) -> dict[str, Any]:
 def _in_turn(
     sides: Mapping[str, Callable[[], float | None]], rounds: int
 ) -> dict[str, Samples]:
-    """Time the sides in every round, each beginning as often as any other.
+    """Time the sides in every round, in all orders in turn.
 
-    What one leaves of the memory, the next one meets: a fixed order favours one. A side
-    that gives seconds says itself how long it took.
+    What one leaves of caches and memory, the next one meets: an order, or one that only
+    begins elsewhere, favours one. A side that gives seconds says itself how long it
+    took.
     """
-    names = list(sides)
-    samples = {name: Samples() for name in names}
+    samples = {name: Samples() for name in sides}
+    orders = list(itertools.permutations(sides))
     for number in range(-WARMUP, rounds):
-        first = number % len(names)
-        for name in names[first:] + names[:first]:
+        for name in orders[number % len(orders)]:
             begun = time.perf_counter()
             took = sides[name]()
             if took is None:
@@ -124,6 +128,16 @@ def _in_turn(
             if number >= 0:
                 samples[name].seconds.append(took)
     return samples
+
+
+def _by_round(over: Samples, under: Samples) -> float:
+    """One side over the other in the same round; the median of all rounds.
+
+    Whatever else the machine does comes and goes in the course of a run. In one round
+    it is much the same for both.
+    """
+    pairs = zip(over.seconds, under.seconds, strict=True)
+    return statistics.median(above / below for above, below in pairs)
 
 
 def _pending(chunks: list[load.Chunk]) -> dict[str, Any]:
@@ -137,12 +151,12 @@ def _pending(chunks: list[load.Chunk]) -> dict[str, Any]:
         name: partial(_taking, into, chunks, steps) for name, into in sides.items()
     }
     samples = _in_turn(timed, PENDING_ROUNDS)
-    few, many = samples["few"].median_s, samples["many"].median_s
+    few, many = samples["few"], samples["many"]
     each = load.CHUNKS - 1
     return {
-        "ratio_pending": ratio(many, few),
-        "chunk_with_10_s": few / each,
-        "chunk_with_10000_s": many / each,
+        "ratio_pending": _by_round(many, few),
+        "chunk_with_10_s": few.median_s / each,
+        "chunk_with_10000_s": many.median_s / each,
     }
 
 
