@@ -121,7 +121,7 @@ class Intake:
                 self._repeated(half, part, "came again and takes the earlier's place")
         joined: list[JoinedChunk] = []
         try:
-            self.joiner.push(part, joined)
+            self.joiner.add(half, part, joined)
         except Exception as problem:
             whole = {chunk.key for chunk in joined}
             for source in part.sources:

@@ -117,11 +117,15 @@ class ChunkJoiner:
             come before stays.
         """
         joined = [] if joined is None else joined
-        half = half_of(part)
+        self.add(half_of(part), part, joined)
+        return joined
+
+    def add(self, half: Half, part: TrajectoryPart, joined: list[JoinedChunk]) -> None:
+        """The same for a part of which it is known that it is such a half."""
         sources = part.sources
         if len(sources) == 1 and self._complete(part):
             joined += self._store(half, sources[0].key, part)
-            return joined
+            return
         try:
             fragments = part.split()
         except TrajectoryError as problem:
@@ -130,7 +134,6 @@ class ChunkJoiner:
             whole = self._gather(half, fragment)
             if whole is not None:
                 joined += self._store(half, whole.sources[0].key, whole)
-        return joined
 
     def joined(self, key: TrajectoryKey) -> list[JoinedChunk]:
         """The chunk if both of its halves are here, otherwise none.

@@ -199,7 +199,7 @@ def cut_before_the_end(transition: EnvTransition) -> list[tuple[int, int]]:
     that was cut earlier in the chunk ends as if it were worth nothing more.
     """
     cut = transition.truncations
-    if cut is None or cut.ndim != 2 or cut.shape[1] < 2 or not _any(cut):
+    if cut is None or not _any(cut) or cut.ndim != 2:
         return []
     return [(row, slot) for row, slot in cut[:, :-1].nonzero().tolist()]
 
