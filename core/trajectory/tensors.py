@@ -30,6 +30,9 @@ _USED = {
     ),
     Owner.ENV_PART: ("bootstrap_values",),
 }
+# Almost always there is nothing else in these, which is quickly seen.
+_IN_TRANSITION: frozenset[type] = frozenset({torch.Tensor, type(None)})
+_IN_OUTPUT = _IN_TRANSITION | {dict}  # forward_inputs
 
 
 def check_tensors(chunk: JoinedChunk) -> None:
@@ -50,15 +53,27 @@ def check_tensors(chunk: JoinedChunk) -> None:
     action = inputs.get("action")
     if action is not None and not isinstance(action, torch.Tensor):
         _refuse(chunk, output.owner, "forward_inputs['action']", action)
-    records: list[Any] = [output, env, env.transition]
-    if env.initial_transition is not None:
-        records.append(env.initial_transition)
-    for record in records:
-        values = record.__dict__
-        for name in _names(record.owner):
-            value = values.get(name)
-            if value is not None and not isinstance(value, torch.Tensor):
-                _refuse(chunk, record.owner, name, value)
+    if not _IN_OUTPUT.issuperset(map(type, output.__dict__.values())):
+        _look(chunk, output)
+    if not _IN_TRANSITION.issuperset(map(type, env.transition.__dict__.values())):
+        _look(chunk, env.transition)
+    first = env.initial_transition
+    if first is not None:
+        if not _IN_TRANSITION.issuperset(map(type, first.__dict__.values())):
+            _look(chunk, first)
+    values = env.__dict__
+    for name in _of_env():
+        value = values.get(name)
+        if value is not None and type(value) is not torch.Tensor:
+            _look(chunk, env)
+
+
+def _look(chunk: JoinedChunk, record: Any) -> None:
+    """Refuse what is no tensor in a record that holds something uncommon."""
+    for name in _names(record.owner):
+        value = record.__dict__.get(name)
+        if value is not None and not isinstance(value, torch.Tensor):
+            _refuse(chunk, record.owner, name, value)
 
 
 def _refuse(
@@ -68,6 +83,11 @@ def _refuse(
         f"storing {chunk.key}: {owner}.{name} is a {type(value).__name__}; "
         f"give a {wanted}"
     )
+
+
+@cache
+def _of_env() -> tuple[str, ...]:
+    return _names(Owner.ENV_PART)
 
 
 @cache
@@ -87,3 +107,4 @@ def _names(owner: Owner) -> tuple[str, ...]:
 
 
 on_change(_names.cache_clear)
+on_change(_of_env.cache_clear)
