@@ -38,6 +38,7 @@ import numpy as np
 from isoscope.core.recent import RecentRows
 
 if TYPE_CHECKING:
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
 
 BLOCK_ROWS = 64
@@ -159,11 +160,15 @@ class Decimator:
     keep
         Whether to keep the rows that a narrow window was made of, for the next one:
         for a series that takes long to read.
+    spill
+        Where these grow; by default in memory.
     """
 
-    def __init__(self, series: Rows, *, keep: bool = False) -> None:
+    def __init__(
+        self, series: Rows, *, keep: bool = False, spill: Spill | None = None
+    ) -> None:
         self.series = series
-        self._recent = RecentRows(series) if keep else None
+        self._recent = RecentRows(series, spill) if keep else None
         self._blocks = _Bins(np.empty((0, KEPT), np.int64), np.empty((0, KEPT)))
         # How many rows before each one can't be drawn; None while all can.
         self._gaps: Int64Array | None = None

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isoscope.core.recording.tracks import Track
+
 if TYPE_CHECKING:
     from isoscope.core.decimate import Rows
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Array, BoolArray
 
 
@@ -22,38 +25,43 @@ class RecentRows:
     ----------
     series
         Where rows come from; may grow between calls.
+    spill
+        Where what is kept grows; by default in memory.
     """
 
-    def __init__(self, series: Rows) -> None:
-        self._series = series
-        self._first = 0
-        self._values, self._drawable = np.zeros(0), np.zeros(0, np.bool_)
+    def __init__(self, series: Rows, spill: Spill | None = None) -> None:
+        self._series, self._spill = series, spill
+        self.forget()
 
     @property
     def nbytes(self) -> int:
         """Bytes that are kept."""
-        return self._values.nbytes + self._drawable.nbytes
+        return self._kept.nbytes
 
-    def forget(self) -> None:
-        """Keep nothing."""
-        self._keep(0, np.zeros(0), np.zeros(0, np.bool_))
+    def forget(self, start: int = 0) -> None:
+        """Keep nothing; the next row to keep is this one."""
+        self._kept = Track(np.dtype(np.float64), (), start, spill=self._spill)
 
     def read(self, start: int, stop: int) -> tuple[Array, BoolArray]:
         """Rows start .. stop, as the series has them."""
-        first, after = self._first, self._first + len(self._values)
+        first, after = self._kept.first, self._kept.first + len(self._kept)
         if not first <= start <= after:
-            values, drawable = self._series.read(start, stop)
-        else:
-            values = self._values[start - first :]
-            drawable = self._drawable[start - first :]
-            if stop <= after:
-                return values[: stop - start], drawable[: stop - start]
-            new = self._series.read(after, stop)
-            values = np.concatenate((values, new[0]))
-            drawable = np.concatenate((drawable, new[1]))
-        settled = max(self._series.settled - start, 0)
-        self._keep(start, values[:settled], drawable[:settled])
-        return values, drawable
+            self.forget(start)
+            return self._read_on(stop)
+        values = self._kept.values[start - first :]
+        drawable = self._kept.valid[start - first :]
+        if stop <= after:
+            return values[: stop - start], drawable[: stop - start]
+        if start - first > stop - start:  # a view that moves on
+            self.forget(start)
+            self._kept.append(values, drawable)
+        new = self._read_on(stop)
+        return np.concatenate((values, new[0])), np.concatenate((drawable, new[1]))
 
-    def _keep(self, first: int, values: Array, drawable: BoolArray) -> None:
-        self._first, self._values, self._drawable = first, values, drawable
+    def _read_on(self, stop: int) -> tuple[Array, BoolArray]:
+        """Read from the end of what is kept, and keep what is settled."""
+        after = self._kept.first + len(self._kept)
+        values, drawable = self._series.read(after, stop)
+        settled = max(min(self._series.settled, stop) - after, 0)
+        self._kept.append(values[:settled], drawable[:settled])
+        return values, drawable

@@ -22,6 +22,7 @@ import numpy as np
 from isoscope.core.decimate import Decimator, Polyline
 
 if TYPE_CHECKING:
+    from isoscope.core.recording.spill import Spill
     from isoscope.core.recording.tracks import Array, BoolArray, Int64Array
 
 BREAK = -1  # in a sequence: nothing is here, and no line goes across
@@ -111,12 +112,16 @@ class TurnDecimator:
         The field's series over all rows.
     turns
         Whose rows to take.
+    spill
+        Where what was read last grows; by default in memory.
     """
 
-    def __init__(self, values: Picked, turns: Turns) -> None:
+    def __init__(
+        self, values: Picked, turns: Turns, spill: Spill | None = None
+    ) -> None:
         self.turns = turns
         # One environment's rows lie far apart: they cost as much as all rows' do.
-        self._decimator = Decimator(_Sequence(values, turns), keep=True)
+        self._decimator = Decimator(_Sequence(values, turns), keep=True, spill=spill)
 
     def prepare(self, start: int, stop: int, bins: int, until_s: float) -> bool:
         """Make what `window` will need, as `Decimator.prepare` does."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from tempfile import gettempdir
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoscope.core.decimate import BLOCK_ROWS, Decimator, bin_rows_for, decimate
+from isoscope.core.recording.spill import Spill
 
 
 class Memory:
@@ -194,7 +197,7 @@ def test_what_is_told_late_is_drawn_once_it_is_told(
     growth, late, bins, keep, random
 ) -> None:
     data = Late(np.sin(np.arange(sum(growth))), late)
-    decimator = Decimator(data, keep=keep)
+    decimator = Decimator(data, keep=keep, spill=Spill(gettempdir(), 0))
     for more in growth:
         data.rows += more
         start = random.randrange(data.rows)
@@ -217,6 +220,9 @@ def test_a_narrow_window_that_grows_reads_what_is_new() -> None:
     assert line.bin_rows > 1
     assert data.read_rows == 60  # what is new, and what was not settled
     assert 0 < decimator.nbytes <= 1_050 * 9
+    data.rows = 1_600
+    decimator.window(1_000, 1_600, 100)  # the view moved on
+    assert 0 < decimator.nbytes <= 600 * 9
     data.rows = 2_000
     decimator.window(0, 2_000, 4)  # by its summary: nothing else is kept
     assert decimator.nbytes < 2_000 * 1.1

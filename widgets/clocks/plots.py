@@ -119,7 +119,8 @@ def _live_plots(document: Document, analysis: FollowedAnalysis) -> list[PlotSpec
     if _known(scene_s()):
         curves.append(line("scene", "dim", scene_s))
         for env in envs:
-            turns = TurnDecimator(GrowingRows(scene_s), analysis.turns_of(env))
+            own_steps = analysis.turns_of(env)
+            turns = TurnDecimator(GrowingRows(scene_s), own_steps, steps.spill)
             rows = own(env, scene_s)
             curves.append(
                 Curve(f"env {env}", env, rows, turns, pale=pale(env), waits=True)

@@ -67,7 +67,11 @@ def split(
             name=f"env {env}" if len(base) == 1 else f"{env} {curve.name}",
             colour=env,
             rows=OwnRows(curve.series, analysis, env),
-            decimator=TurnDecimator(curve.series, analysis.turns_of(env)),
+            decimator=TurnDecimator(
+                curve.series,
+                analysis.turns_of(env),
+                curve.series.recording.steps.spill,
+            ),
             pale=focus is not None and env != focus,
             shade=order,
             waits=True,
