@@ -7,12 +7,13 @@ that [B, D] flags single numbers. Actions are flat, [B, D].
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from isoscope.core.trajectory.errors import (
     TrajectoryRuntimeError,
+    TrajectoryTypeError,
     TrajectoryValueError,
 )
 
@@ -127,7 +128,7 @@ def mark(step: TrajectoryStep, flags: Tensor, *, overwrite: bool) -> None:
         step.intervene_flags = step.env_side | spread
 
 
-def reference_chunk(reference: Tensor, expert: Tensor, flags: Tensor) -> Tensor:
+def reference_chunk(reference: Any, expert: Tensor, flags: Tensor) -> Tensor:
     """Replace the flagged slots of an RLT reference chunk by the expert's.
 
     Parameters
@@ -144,7 +145,14 @@ def reference_chunk(reference: Tensor, expert: Tensor, flags: Tensor) -> Tensor:
     ------
     TrajectoryRuntimeError
         If the reference is shorter than the chunk.
+    TrajectoryTypeError
+        If it is no tensor.
     """
+    if not isinstance(reference, torch.Tensor):
+        raise TrajectoryTypeError(
+            f"replacing a reference chunk: ref_chunk is {type(reference).__name__}; "
+            "give a tensor"
+        )
     chosen = spread_flags(flags, expert)
     width = expert[0].numel() if len(expert) else 0
     fits = reference.ndim in (2, 3) and len(reference) == len(chosen)

@@ -97,7 +97,11 @@ class ChunkStore:
                 f"takes; in {self.output.mode} mode a policy has to infer them"
             )
         if self.output.needs_inferred_policy:
-            check_tensors(chunk)
+            settings = self.output.settings
+            check_tensors(
+                chunk,
+                observations=settings.collect_transitions or settings.enable_rlt,
+            )
         try:
             prepared = self.output.prepare(chunk)
         except TrajectoryError as problem:

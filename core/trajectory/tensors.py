@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
 import torch
 
+from isoscope.core.trajectory.env import EnvTransition
 from isoscope.core.trajectory.errors import TrajectoryTypeError
 from isoscope.core.trajectory.fields import (
     Owner,
@@ -15,6 +18,7 @@ from isoscope.core.trajectory.fields import (
     on_change,
     trajectory_fields,
 )
+from isoscope.core.trajectory.policy import PolicyOutput
 
 if TYPE_CHECKING:
     from isoscope.core.trajectory.joiner import JoinedChunk
@@ -35,29 +39,46 @@ _IN_TRANSITION: frozenset[type] = frozenset({torch.Tensor, type(None)})
 _IN_OUTPUT = _IN_TRANSITION | {dict}  # forward_inputs
 
 
-def check_tensors(chunk: JoinedChunk) -> None:
-    """Refuse a chunk of an inferred policy that holds arrays or lists for tensors.
+def check_tensors(chunk: JoinedChunk, *, observations: bool) -> None:
+    """Refuse a chunk of an inferred policy that holds other things than it should.
+
+    Parameters
+    ----------
+    chunk
+        The chunk.
+    observations
+        Whether those before and after it are kept, so that they have to be dicts.
 
     Raises
     ------
     TrajectoryTypeError
-        If a value that becomes part of a trajectory is no tensor, or forward_inputs no
-        dict. What is inside of dicts is looked at when it is stacked.
+        If a value that becomes part of a trajectory is no tensor, an observation no
+        dict, or a record of another kind. What is inside of dicts is looked at when it
+        is stacked.
     """
-    output, env = chunk.policy.output, chunk.env
+    policy, env = chunk.policy, chunk.env
+    output: Any = policy.output
+    transition: Any = env.transition
+    first: Any = env.initial_transition
     if output is None:
         return
-    inputs: Any = output.forward_inputs
+    if not isinstance(output, PolicyOutput):
+        _refuse(chunk, policy.owner, "output", output, "a PolicyOutput")
+    if not isinstance(transition, EnvTransition):
+        _refuse(chunk, env.owner, "transition", transition, "an EnvTransition")
+    if first is not None and not isinstance(first, EnvTransition):
+        _refuse(chunk, env.owner, "initial_transition", first, "an EnvTransition")
+    inputs = output.forward_inputs
     if not isinstance(inputs, dict):
-        _refuse(chunk, output.owner, "forward_inputs", inputs, "dict of tensors")
+        _refuse(chunk, output.owner, "forward_inputs", inputs, "a dict of tensors")
     action = inputs.get("action")
     if action is not None and not isinstance(action, torch.Tensor):
         _refuse(chunk, output.owner, "forward_inputs['action']", action)
     if not _IN_OUTPUT.issuperset(map(type, output.__dict__.values())):
         _look(chunk, output)
-    if not _IN_TRANSITION.issuperset(map(type, env.transition.__dict__.values())):
-        _look(chunk, env.transition)
-    first = env.initial_transition
+    if not _IN_TRANSITION.issuperset(map(type, transition.__dict__.values())):
+        _look(chunk, transition)
+        _look_at_lengths(chunk, transition.reward_assign_lengths)
     if first is not None:
         if not _IN_TRANSITION.issuperset(map(type, first.__dict__.values())):
             _look(chunk, first)
@@ -66,6 +87,30 @@ def check_tensors(chunk: JoinedChunk) -> None:
         value = values.get(name)
         if value is not None and type(value) is not torch.Tensor:
             _look(chunk, env)
+    if not observations:
+        return
+    for owner, name, obs in (
+        (policy.owner, "obs", policy.obs),
+        (env.owner, "next_obs", env.next_obs),
+        (env.owner, "next_rlt_obs", env.next_rlt_obs),
+    ):
+        if obs is not None and not isinstance(obs, dict):
+            _refuse(chunk, owner, name, obs, "a dict of tensors")
+
+
+def _look_at_lengths(chunk: JoinedChunk, lengths: Any) -> None:
+    whole = isinstance(lengths, torch.Tensor | np.ndarray) and lengths.ndim == 1
+    listed = isinstance(lengths, list | tuple) and all(
+        isinstance(length, Integral) for length in lengths
+    )
+    if lengths is not None and not whole and not listed:
+        _refuse(
+            chunk,
+            Owner.ENV_TRANSITION,
+            "reward_assign_lengths",
+            lengths,
+            "a list with a whole number for each environment",
+        )
 
 
 def _look(chunk: JoinedChunk, record: Any) -> None:
@@ -77,11 +122,10 @@ def _look(chunk: JoinedChunk, record: Any) -> None:
 
 
 def _refuse(
-    chunk: JoinedChunk, owner: Owner, name: str, value: Any, wanted: str = "tensor"
-) -> None:
+    chunk: JoinedChunk, owner: Owner, name: str, value: Any, wanted: str = "a tensor"
+) -> NoReturn:
     raise TrajectoryTypeError(
-        f"storing {chunk.key}: {owner}.{name} is a {type(value).__name__}; "
-        f"give a {wanted}"
+        f"storing {chunk.key}: {owner}.{name} is {type(value).__name__}; give {wanted}"
     )
 
 

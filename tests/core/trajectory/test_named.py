@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from isoscope.core.trajectory import EnvTransition, PolicyPart, TrajectorySource
+from isoscope.core.trajectory import (
+    EnvPart,
+    EnvTransition,
+    PolicyPart,
+    TrajectorySource,
+)
 from isoscope.core.trajectory.errors import (
     TrajectoryError,
     TrajectoryIndexError,
@@ -98,6 +103,10 @@ def test_a_scope_that_can_t_go_out_is_named_by_its_last_chunk(pipeline: bool) ->
         ("policy", "intervene_flags", [[True]]),
         ("policy", "forward_inputs", {"action": np.ones((1, 1))}),
         ("policy", "forward_inputs", [1]),
+        ("env", "reward_assign_lengths", [None]),
+        ("env", "reward_assign_lengths", [1.5]),
+        ("env", "reward_assign_lengths", 2),
+        ("env", "initial_transition", {"dones": NONE}),
     ],
 )
 def test_what_is_no_tensor_is_refused_before_it_is_stored(
@@ -124,6 +133,50 @@ def test_an_expert_s_actions_are_tensors_too() -> None:
     problem = refused(config(), policy(key()), env(key(), **given))
     assert isinstance(problem, TrajectoryTypeError)
     assert "intervene_actions" in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("half", "name", "value"),
+    [
+        ("policy", "obs", torch.ones(1, 1)),
+        ("env", "next_obs", [torch.ones(1, 1)]),
+    ],
+)
+def test_observations_that_are_kept_are_dicts(half: str, name: str, value: Any) -> None:
+    of, given = key(), {name: value}
+    final = {"next_obs": {"states": torch.ones(1, 1)}}
+    parts = (
+        policy(of, **(given if half == "policy" else {})),
+        env(of, **{**final, **(given if half == "env" else {})}),
+    )
+    kept = config(rollout={"collect_transitions": True})
+    problem = refused(kept, *parts)
+    assert isinstance(problem, TrajectoryTypeError)
+    assert f".{name} is" in str(problem)
+    assert len(items(runs.collector(config()), *parts)) == 1  # nobody looks at them
+
+
+def test_halves_are_made_of_records() -> None:
+    sources = [TrajectorySource(key(), 1)]
+    wrong: Any = {"rewards": torch.ones(1, 1)}
+    part = EnvPart(
+        sources=sources, transition=wrong, initial_transition=runs.boundary()
+    )
+    assert "EnvPart.transition is dict" in str(refused(config(), policy(key()), part))
+    half = PolicyPart(sources=sources, obs={}, output=wrong)
+    assert "PolicyPart.output is dict" in str(refused(config(), env(key()), half))
+
+
+def test_a_reference_chunk_is_a_tensor() -> None:
+    inputs = {name: torch.ones(1, 1) for name in ("action", "z_rl", "proprio")}
+    flagged = {"intervene_actions": torch.ones(1, 1), "intervene_flags": NONE}
+    problem = refused(
+        config(algorithm={"loss_type": "rlt_ac"}),
+        policy(key(), forward_inputs={**inputs, "ref_chunk": [1.0]}),
+        env(key(), next_rlt_obs={"z_rl": torch.ones(1, 1)}, **flagged),
+    )
+    assert isinstance(problem, TrajectoryTypeError)
+    assert "ref_chunk is list" in str(problem)
 
 
 def test_external_actions_are_refused_as_such() -> None:
