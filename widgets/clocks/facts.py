@@ -129,11 +129,11 @@ def _fits(analysis: Analysis | None, row: int) -> list[Fact]:
     for fit in segment.fits:
         if fit.clock != "scene":
             continue
-        slope, each = fit.slope_s_per_control_step, "control step"
+        slope, each = fit.slope_s_per_control_step, "control"
         if slope is None:
-            slope, each = fit.slope_s_per_native_step, "native step"
+            slope, each = fit.slope_s_per_native_step, "native"
         if slope is not None:
-            facts.append(Fact("scene clock", f"{slope:.6g} s a {each}"))
+            facts.append(Fact("scene clock", f"{slope:.6g} s/{each}"))
         # A constant, such as the 1e-5 s of the reset's own step, is no drift.
         about = " (relative)" if fit.relative else ""
         offset_s = round(fit.offset_s, 12) + 0.0  # what is less is rounding

@@ -42,7 +42,7 @@ def test_all_clocks_and_indices_of_a_step(missed) -> None:
 
 def test_the_reset_s_own_step_is_an_offset_and_no_drift(missed) -> None:
     facts = said(missed, 31)
-    assert facts["scene clock"] == "0.04 s a control step"
+    assert facts["scene clock"] == "0.04 s/control"
     assert facts["its offset"] == "1e-05 s"
     assert facts["its jitter"] == "0 s"
 
