@@ -14,9 +14,11 @@ from isoscope.core.trajectory.env import EnvPart, TrajectoryPart
 from isoscope.core.trajectory.errors import (
     TrajectoryError,
     TrajectoryKeyError,
+    TrajectoryTypeError,
     TrajectoryValueError,
     at,
 )
+from isoscope.core.trajectory.keys import TrajectorySource
 from isoscope.core.trajectory.policy import PolicyPart, described
 
 if TYPE_CHECKING:
@@ -237,6 +239,8 @@ def half_of(part: object) -> Half:
     ------
     TrajectoryValueError
         If it is no part, or doesn't say whose rows it carries.
+    TrajectoryTypeError
+        If what says so is no TrajectorySource.
     """
     if not isinstance(part, (PolicyPart, EnvPart)):
         raise TrajectoryValueError(
@@ -248,6 +252,12 @@ def half_of(part: object) -> Half:
             f"joining chunks: a {type(part).__name__} without sources came; say whose "
             "rows it carries"
         )
+    for source in part.sources:
+        if type(source) is not TrajectorySource:
+            raise TrajectoryTypeError(
+                f"joining chunks: a source of a {type(part).__name__} is "
+                f"{type(source).__name__}; give TrajectorySource(key, size, offset)"
+            )
     return "policy" if isinstance(part, PolicyPart) else "env"
 
 

@@ -167,6 +167,15 @@ def test_halves_are_made_of_records() -> None:
     assert "PolicyPart.output is dict" in str(refused(config(), env(key()), half))
 
 
+def test_sources_are_sources() -> None:
+    part = policy(key())
+    wrong: Any = [(key(), 1, 0)]
+    part.sources = wrong
+    problem = refused(config(), part)
+    assert isinstance(problem, TrajectoryTypeError)
+    assert "TrajectorySource(key, size, offset)" in str(problem)
+
+
 def test_a_reference_chunk_is_a_tensor() -> None:
     inputs = {name: torch.ones(1, 1) for name in ("action", "z_rl", "proprio")}
     flagged = {"intervene_actions": torch.ones(1, 1), "intervene_flags": NONE}
