@@ -6,8 +6,10 @@ file under the same name doesn't inherit them. Nothing is written beside the rec
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
+import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -43,9 +45,12 @@ def key_of(path: Path) -> str:
     Raises
     ------
     OSError
-        If it can't be read.
+        If it can't be read, or is a pipe or a device, which may be waited for for ever.
     """
-    if path.is_dir():
+    mode = path.stat().st_mode
+    if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+        raise OSError(errno.EINVAL, "no ordinary file", str(path))
+    if stat.S_ISDIR(mode):
         return hashlib.sha256(f"folder\n{path.resolve()}".encode()).hexdigest()[:32]
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
@@ -11,6 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from isoscope.app import extras, opening
+from isoscope.app.bookmarks import key_of
+from isoscope.app.panels import PANELS
 from isoscope.app.window import commands
 from isoscope.core.errors import CancelledError
 from isoscope.core.recording.registry import open_source
@@ -137,6 +140,27 @@ def test_a_failed_open_is_told_in_the_bar_and_kept_as_a_document(window, recordi
     assert window.session.active is before
     QTest.mouseClick(bar._dismiss, LEFT)
     assert not bar.isVisible()
+
+
+def test_a_failed_document_that_is_a_pipe_is_never_waited_for(
+    make_window, tmp_path, recordings
+):
+    pipe = tmp_path / "pipe.h5"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="no ordinary file"):
+        key_of(pipe)
+    # The Replay panel asks which model stood in for the engine of what is active.
+    panels = {**stand_ins.ALL, "replay": PANELS["replay"]}
+    window = make_window(recordings / "no_state.h5", panels=panels)
+    window.open_files([pipe])
+    settle(window)
+    assert "this is a pipe" in window.frame.message_bar.text
+    QTest.keyClick(
+        window.windowHandle(), Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier
+    )
+    settle(window)
+    assert window.session.active.name == "pipe.h5"
+    assert window.session.active.phase is Phase.FAILED
 
 
 def test_trying_again_replaces_the_failed_document(window, tmp_path, recordings):
