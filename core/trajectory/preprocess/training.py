@@ -7,13 +7,17 @@ the collector does the same with one epoch at a time, see :mod:`.output`.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from isoscope.core.trajectory.errors import TrajectoryValueError
-from isoscope.core.trajectory.preprocess.advantages import calculate_adv_and_returns
+from isoscope.core.trajectory.preprocess.advantages import (
+    advantage,
+    calculate_adv_and_returns,
+)
 from isoscope.core.trajectory.preprocess.normalise import (
     masked_stats,
     normalize_from_stats,
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from isoscope.core.trajectory.preprocess.settings import PreprocessSettings
 
 Batch = dict[str, Any]
+log = logging.getLogger(__name__)
 
 
 def to_training_batch(
@@ -61,8 +66,26 @@ def to_training_batch(
             "making a training batch: there are no trajectories; collect some first"
         )
     settings.check()
+    _tell_of_split_groups(trajectories, settings)
     batch = with_advantages(Trajectory.to_batch(trajectories), settings)
     return normalised([batch], settings)[0]
+
+
+def _tell_of_split_groups(
+    trajectories: Sequence[Trajectory], settings: PreprocessSettings
+) -> None:
+    """Say where a group reaches from one trajectory into the next; RLinf doesn't."""
+    if not (settings.filter_rewards or advantage(settings.adv_type).grouped):
+        return
+    sizes = [trajectory.batch_size for trajectory in trajectories]
+    if any(size % settings.groups for size in sizes[:-1]):
+        log.warning(
+            "making a training batch: trajectories of %s environments are not whole "
+            "groups of algorithm.group_size %d, so groups reach from one into the "
+            "next; that is right only for shards of one source, in their order",
+            ", ".join(map(str, sizes)),
+            settings.groups,
+        )
 
 
 def with_advantages(batch: Mapping[str, Any], settings: PreprocessSettings) -> Batch:

@@ -401,3 +401,18 @@ def test_a_flush_that_fails_moves_no_permutation_on(
     assert [key for key, _ in got] == [key for key, _ in wanted]
     for (_, item), (_, other) in zip(got, wanted, strict=True):
         assert all(torch.equal(item[name], other[name]) for name in other)
+
+
+def test_a_group_that_reaches_into_the_next_trajectory_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run = Run(**{**vars(RUN), "envs_per_source": 2, "actors": 4, "epochs": 1})
+    collector = run.collector(pipeline=False)
+    got = [item for part in run.parts() for _, item in collector.collect(part, None)]
+    assert [each.batch_size for each in got] == [1, 1, 1, 1]
+    how = PreprocessSettings.from_cfg(run.cfg(pipeline=False))
+    to_training_batch(got, how)
+    assert "1, 1, 1, 1 environments are not whole groups" in caplog.text
+    caplog.clear()
+    to_training_batch(got, PreprocessSettings.from_cfg(run.cfg(False, adv_type="raw")))
+    assert not caplog.text
