@@ -64,17 +64,24 @@ def _place(text: str, at: int) -> float:
     return _HUMP if here.isupper() and before.islower() else 0.0
 
 
-def best(query: str, texts: list[str], limit: int) -> list[int]:
+def best(
+    query: str, texts: list[str], limit: int, names: list[str] | None = None
+) -> list[int]:
     """Indices of the texts that match, best first, at most `limit`.
+
+    What is called just so comes first; `names` says how each text's is called, where
+    it says more than its name.
 
     An empty query matches all, in their order; so do equal scores keep it.
     """
     if not query.strip():
         return list(range(min(limit, len(texts))))
+    asked = " ".join(query.lower().split())
+    other = [" ".join(name.lower().split()) != asked for name in names or texts]
     scored = [
-        (-found, at)
+        (other[at], -found, at)
         for at, text in enumerate(texts)
         if (found := score(query, text)) is not None
     ]
     scored.sort()
-    return [at for _, at in scored[:limit]]
+    return [at for *_, at in scored[:limit]]

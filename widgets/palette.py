@@ -189,6 +189,7 @@ class Palette(Overlay):
             f"{e.title} {e.kind} {e.detail}" if e.detail else f"{e.title} {e.kind}"
             for e in entries
         ]
+        self._names = [e.title for e in entries]
         self._typed = typed or (lambda _text: [])
         self._note.setText(note)
         self._note.setVisible(bool(note))
@@ -200,7 +201,7 @@ class Palette(Overlay):
 
     def _match(self, text: str) -> None:
         found = self._typed(text) if text.strip() else []
-        places = best(text, self._titles, SHOWN_AT_MOST)
+        places = best(text, self._titles, SHOWN_AT_MOST, self._names)
         found += [self._entries[at] for at in places]
         if not found:
             found = [Entry("Nothing found", "", None)]

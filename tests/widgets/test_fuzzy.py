@@ -20,6 +20,15 @@ def test_a_whole_word_beats_a_part_of_one():
     )
 
 
+def test_what_is_called_just_so_comes_first():
+    names = ["Late · vcom", "Late · translationCom", "Late", "Latest"]
+    texts = ["Late · vcom plot", "Late · translationCom plot", "Late actor rigid", ""]
+    texts[3] = "Latest actor rigid"
+    assert best("late", texts, 9, names)[0] == 2
+    assert best(" LATE ", texts, 1, names) == [2]
+    assert best("late vcom", texts, 1, names) == [0]
+
+
 def test_letters_together_beat_letters_apart():
     assert first("loop", "long or open plan", "Loop") == "Loop"
 
