@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 
 from isoscope.core.collection.env_role import EnvLayout, EnvRole
 from isoscope.core.collection.errors import CollectionError
+from isoscope.core.collection.guarded import environments
 from isoscope.core.collection.policies.base import states_of
 from isoscope.core.collection.policies.linear import LinearFeedback
 from isoscope.core.collection.policies.mlp import MlpPolicy
@@ -47,19 +48,20 @@ def make_envs(env: str, count: int) -> VectorEnv[Any, Any, Any]:
         If there is none of that id, or it can't be made.
     """
     doing = f"making {count} environments {env}"
-    try:
-        with warnings.catch_warnings():
-            # Gymnasium recommends newer versions of environments; the user chose one
-            warnings.filterwarnings("ignore", category=DeprecationWarning)
-            warnings.filterwarnings("ignore", category=UserWarning)
-            made: VectorEnv[Any, Any, Any] = gymnasium.make_vec(
-                env,
-                num_envs=count,
-                vectorization_mode="sync",
-                vector_kwargs={"autoreset_mode": AutoresetMode.DISABLED},
-            )
-    except (gymnasium.error.Error, ImportError, TypeError, ValueError) as error:
-        raise CollectionError(f"{doing}: {one_line(error)[:300]}") from None
+    with environments(doing):
+        try:
+            with warnings.catch_warnings():
+                # Gymnasium recommends newer versions; the user chose one
+                warnings.filterwarnings("ignore", category=DeprecationWarning)
+                warnings.filterwarnings("ignore", category=UserWarning)
+                made: VectorEnv[Any, Any, Any] = gymnasium.make_vec(
+                    env,
+                    num_envs=count,
+                    vectorization_mode="sync",
+                    vector_kwargs={"autoreset_mode": AutoresetMode.DISABLED},
+                )
+        except (gymnasium.error.Error, ImportError, TypeError, ValueError) as error:
+            raise CollectionError(f"{doing}: {one_line(error)[:300]}") from None
     return made
 
 

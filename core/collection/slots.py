@@ -28,6 +28,7 @@ import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from isoscope.core.collection.errors import CollectionError
+from isoscope.core.collection.guarded import environments
 from isoscope.core.collection.spaces import ActionSpec, copied, replaced_rows
 from isoscope.core.errors import one_line
 
@@ -126,7 +127,8 @@ class SlotRunner:
         seed
             Of the first environment; the others take the numbers after it.
         """
-        observation, _ = self.envs.reset(seed=seed)
+        with environments("resetting the environments"):
+            observation, _ = self.envs.reset(seed=seed)
         self._observation = copied(observation)
         for flags in (self._resting, self._resets_next):
             flags[:] = False
@@ -178,7 +180,8 @@ class SlotRunner:
         if self.mode is AutoresetMode.DISABLED and self._resets_next.any():
             self._reset(self._resets_next.copy())
         resetting = self._resets_next.copy()
-        observation, rewards, terminated, truncated, info = self.envs.step(action)
+        with environments("stepping the environments"):
+            observation, rewards, terminated, truncated, info = self.envs.step(action)
         terminated = np.asarray(terminated, dtype=bool)
         truncated = np.asarray(truncated, dtype=bool)
         ended = terminated | truncated
@@ -228,7 +231,8 @@ class SlotRunner:
             self._reset(rows)
 
     def _reset(self, rows: Array) -> None:
-        observation, _ = self.envs.reset(options={"reset_mask": rows.copy()})
+        with environments("resetting the environments whose episode ended"):
+            observation, _ = self.envs.reset(options={"reset_mask": rows.copy()})
         self._observation = replaced_rows(self._observation, rows, observation)
         self._resets_next[rows] = False
         self._forget(rows)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode
+from gymnasium.envs.classic_control import CartPoleEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from isoscope.core.collection.errors import CollectionError
+from isoscope.core.collection.making import make_envs
 from isoscope.core.collection.slots import SlotRunner
 from isoscope.core.collection.spaces import (
     ActionSpec,
@@ -212,3 +215,40 @@ def test_rows_are_replaced_in_nested_observations() -> None:
     assert mixed["a"].tolist() == [1, 0]
     assert mixed["b"][0].tolist() == [[1], [0]]
     assert one["a"].tolist() == [0, 0]
+
+
+class Failing(Counting):
+    """Raises in its third step."""
+
+    def step(self, action: Any) -> Any:
+        if self.steps == 2:
+            raise RuntimeError("motor 3\nis on fire")
+        return super().step(action)
+
+
+def test_what_an_environment_raises_is_told_as_its_own() -> None:
+    runner = SlotRunner(SyncVectorEnv([lambda: Failing(9)]), auto_reset=True)
+    runner.reset(0)
+    with pytest.raises(CollectionError) as caught:
+        runner.run(np.zeros((1, 4, 1)))
+    assert re.fullmatch(
+        r"stepping the environments: they failed with RuntimeError "
+        r"\(test_slots\.py:\d+\): motor 3 is on fire",
+        str(caught.value),
+    )
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_an_environment_that_can_t_be_made_or_reset_is_told_as_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(self: Any, *given: Any, **more: Any) -> Any:
+        raise OSError("no licence")
+
+    runner = SlotRunner(SyncVectorEnv([Counting]), auto_reset=True)
+    monkeypatch.setattr(Counting, "reset", broken)
+    with pytest.raises(CollectionError, match=r"resetting .*OSError .*no licence"):
+        runner.reset(0)
+    monkeypatch.setattr(CartPoleEnv, "__init__", broken)
+    with pytest.raises(CollectionError, match=r"making 2 .*CartPole-v1.*no licence"):
+        make_envs("CartPole-v1", 2)
