@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from isoscope.core.trajectory.errors import TrajectoryValueError
-from isoscope.core.trajectory.settings import lookup, whole
+from isoscope.core.trajectory.settings import lookup, switch, whole
 
 LEAST_LOADED = "least_loaded"
 
@@ -116,15 +116,16 @@ class TrajectoryPlan:
         ------
         TrajectoryValueError
             For a training pipeline together with online LeRobot, with the decoupled
-            mode or with the advantage type opd.
+            mode or with the advantage type opd; for a switch that is neither on nor
+            off.
         """
-        lerobot = bool(lookup(cfg, "algorithm.dagger.online_lerobot.enabled", False))
-        pipeline = bool(lookup(cfg, "runner.use_training_pipeline", False))
+        lerobot = switch(cfg, "algorithm.dagger.online_lerobot.enabled", False)
+        pipeline = switch(cfg, "runner.use_training_pipeline", False)
         if pipeline:
             why = None
             if lerobot:
                 why = "online LeRobot (algorithm.dagger.online_lerobot.enabled)"
-            elif lookup(cfg, "runner.enable_decoupled_mode", False):
+            elif switch(cfg, "runner.enable_decoupled_mode", False):
                 why = "the decoupled mode (runner.enable_decoupled_mode)"
             elif lookup(cfg, "algorithm.adv_type", None) == "opd":
                 why = "algorithm.adv_type opd, whose teacher only exists on the actors"

@@ -101,6 +101,42 @@ def number(cfg: Any, path: str, default: float) -> float:
     return float(value)
 
 
+def switch(cfg: Any, path: str, default: Any = _REQUIRED) -> bool:
+    """Read whether something is on; a number or None is as in Python.
+
+    Raises
+    ------
+    TrajectoryValueError
+        If it is missing, or a text or a section: ``"false"`` would count as on.
+    """
+    value = lookup(cfg, path, default)
+    if value is not None and not isinstance(value, bool | Real):
+        if type(value).__name__ not in ("bool", "bool_"):  # NumPy's own
+            raise TrajectoryValueError(
+                f"reading the run's configuration: {path} is {value!r}; give true or "
+                "false"
+            )
+    return bool(value)
+
+
+def whole_or_none(cfg: Any, path: str) -> int | None:
+    """Read a whole number that may be left out.
+
+    Raises
+    ------
+    TrajectoryValueError
+        If it is there and no whole number.
+    """
+    value = lookup(cfg, path, None)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TrajectoryValueError(
+            f"reading the run's configuration: {path} is {value!r}; give a whole number"
+        )
+    return int(value)
+
+
 @dataclass(frozen=True, slots=True)
 class CollectorSettings:
     """The configuration's values that trajectories depend on.
@@ -166,13 +202,13 @@ class CollectorSettings:
             total_num_envs=whole(cfg, "env.train.total_num_envs"),
             max_episode_steps=whole(cfg, "env.train.max_episode_steps"),
             rollout_epoch=whole(cfg, "env.train.rollout_epoch"),
-            auto_reset=bool(lookup(cfg, "env.train.auto_reset")),
-            ignore_terminations=bool(lookup(cfg, "env.train.ignore_terminations")),
+            auto_reset=switch(cfg, "env.train.auto_reset"),
+            ignore_terminations=switch(cfg, "env.train.ignore_terminations"),
             num_action_chunks=whole(cfg, "actor.model.num_action_chunks"),
             action_dim=whole(cfg, "actor.model.action_dim"),
             pipeline_stage_num=whole(cfg, "rollout.pipeline_stage_num"),
-            collect_prev_infos=bool(lookup(cfg, "rollout.collect_prev_infos", True)),
-            collect_transitions=bool(lookup(cfg, "rollout.collect_transitions", False)),
+            collect_prev_infos=switch(cfg, "rollout.collect_prev_infos", True),
+            collect_transitions=switch(cfg, "rollout.collect_transitions", False),
             enable_rlt=lookup(cfg, "algorithm.loss_type", None) in RLT_LOSSES,
             bootstrap_type=str(lookup(cfg, "algorithm.bootstrap_type", "standard")),
             gamma=number(cfg, "algorithm.gamma", 1.0),

@@ -22,7 +22,7 @@ from isoscope.core.trajectory.lerobot.episodes import (
 from isoscope.core.trajectory.lerobot.options import SECTION, LeRobotOptions
 from isoscope.core.trajectory.outputs.base import OutputStrategy
 from isoscope.core.trajectory.plan import TrajectoryMode
-from isoscope.core.trajectory.settings import lookup
+from isoscope.core.trajectory.settings import switch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,9 +69,7 @@ class LeRobotOutput(OutputStrategy[Decoded]):
             "num_envs": settings.source_batch_size(geometry.source_count),
             "num_action_chunks": settings.num_action_chunks,
             "action_dim": settings.action_dim,
-            "only_success": bool(
-                lookup(settings.cfg, f"{SECTION}.only_success", False)
-            ),
+            "only_success": switch(settings.cfg, f"{SECTION}.only_success", False),
             "options": self.options,
         }
         # Decoding changes nothing, so one decoder serves every source.

@@ -16,7 +16,13 @@ from isoscope.core.trajectory.errors import (
 )
 from isoscope.core.trajectory.preprocess.advantages import advantage
 from isoscope.core.trajectory.preprocess.prepare import CHUNK_LEVEL
-from isoscope.core.trajectory.settings import lookup
+from isoscope.core.trajectory.settings import (
+    lookup,
+    number,
+    switch,
+    whole,
+    whole_or_none,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,24 +100,22 @@ class PreprocessSettings:
         found = cls(
             adv_type=str(lookup(cfg, "algorithm.adv_type")),
             reward_type=str(lookup(cfg, "algorithm.reward_type")),
-            auto_reset=bool(lookup(cfg, "env.train.auto_reset")),
-            ignore_terminations=bool(lookup(cfg, "env.train.ignore_terminations")),
-            rollout_epoch=int(lookup(cfg, "env.train.rollout_epoch")),
-            num_action_chunks=int(lookup(cfg, "actor.model.num_action_chunks")),
-            gamma=float(lookup(cfg, "algorithm.gamma", 1.0)),
-            gae_lambda=float(lookup(cfg, "algorithm.gae_lambda", 1.0)),
-            group_size=_maybe_int(lookup(cfg, "algorithm.group_size", None)),
-            normalize_advantages=bool(
-                lookup(cfg, "algorithm.normalize_advantages", True)
-            ),
-            filter_rewards=bool(lookup(cfg, "algorithm.filter_rewards", False)),
-            rewards_lower_bound=lookup(cfg, "algorithm.rewards_lower_bound", None),
-            rewards_upper_bound=lookup(cfg, "algorithm.rewards_upper_bound", None),
+            auto_reset=switch(cfg, "env.train.auto_reset"),
+            ignore_terminations=switch(cfg, "env.train.ignore_terminations"),
+            rollout_epoch=whole(cfg, "env.train.rollout_epoch"),
+            num_action_chunks=whole(cfg, "actor.model.num_action_chunks"),
+            gamma=number(cfg, "algorithm.gamma", 1.0),
+            gae_lambda=number(cfg, "algorithm.gae_lambda", 1.0),
+            group_size=whole_or_none(cfg, "algorithm.group_size"),
+            normalize_advantages=switch(cfg, "algorithm.normalize_advantages", True),
+            filter_rewards=switch(cfg, "algorithm.filter_rewards", False),
+            rewards_lower_bound=_bound(cfg, "algorithm.rewards_lower_bound"),
+            rewards_upper_bound=_bound(cfg, "algorithm.rewards_upper_bound"),
             advantage_mode=lookup(cfg, "algorithm.advantage_mode", None),
-            collect_prev_infos=bool(lookup(cfg, "rollout.collect_prev_infos", True)),
-            shuffle_rollout=bool(lookup(cfg, "algorithm.shuffle_rollout", True)),
-            micro_batch_size=_maybe_int(lookup(cfg, "actor.micro_batch_size", None)),
-            seed=_maybe_int(lookup(cfg, "actor.seed", None)),
+            collect_prev_infos=switch(cfg, "rollout.collect_prev_infos", True),
+            shuffle_rollout=switch(cfg, "algorithm.shuffle_rollout", True),
+            micro_batch_size=whole_or_none(cfg, "actor.micro_batch_size"),
+            seed=whole_or_none(cfg, "actor.seed"),
         )
         found.check()
         return found
@@ -229,5 +233,5 @@ class PreprocessSettings:
                 )
 
 
-def _maybe_int(value: Any) -> int | None:
-    return None if value is None else int(value)
+def _bound(cfg: Any, path: str) -> float | None:
+    return None if lookup(cfg, path, None) is None else number(cfg, path, 0.0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -221,3 +222,35 @@ def test_a_missing_setting_is_named(path: str) -> None:
     del inside[name]
     with pytest.raises(TrajectoryValueError, match=path.replace(".", r"\.")):
         runs.collector(cfg)
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value", "wanted"),
+    [
+        ("algorithm", "gae_lambda", "x", "give a number"),
+        ("algorithm", "gae_lambda", None, "give a number"),
+        ("algorithm", "group_size", "2", "give a whole number"),
+        ("algorithm", "rewards_lower_bound", "low", "give a number"),
+        ("actor", "micro_batch_size", 1.5, "give a whole number"),
+        ("actor", "seed", [1], "give a whole number"),
+        ("algorithm", "shuffle_rollout", "false", "give true or false"),
+        ("runner", "enable_decoupled_mode", "no", "give true or false"),
+        ("rollout", "collect_transitions", {}, "give true or false"),
+    ],
+)
+def test_a_setting_of_another_kind_is_refused_by_name(
+    section: str, name: str, value: Any, wanted: str
+) -> None:
+    cfg = config(runner={"use_training_pipeline": True})
+    cfg[section] = {**cfg[section], name: value}
+    with pytest.raises(TrajectoryValueError, match=rf"{section}\.{name} .*{wanted}"):
+        runs.collector(cfg)
+
+
+def test_a_switch_may_be_a_number_or_numpy_s() -> None:
+    for on in (True, 1, np.True_):
+        cfg = config(runner={"use_training_pipeline": on})
+        assert runs.collector(cfg).plan.mode == "pipeline"
+    for off in (False, 0, None, np.False_):
+        cfg = config(runner={"use_training_pipeline": off})
+        assert runs.collector(cfg).plan.mode == "rollout"
