@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def give_back_holes() -> bool:
     return malloc_trim is not None and malloc_trim(ctypes.c_size_t(KEPT_BYTES)) == 1
 
 
+@cache  # each look at the library leaves something behind
 def _of_glibc(name: str) -> Callable[..., int] | None:
     if sys.platform != "linux":
         return None
