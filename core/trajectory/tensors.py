@@ -36,7 +36,7 @@ _USED = {
 }
 # Almost always there is nothing else in these, which is quickly seen.
 _IN_TRANSITION: frozenset[type] = frozenset({torch.Tensor, type(None)})
-_IN_OUTPUT = _IN_TRANSITION | {dict}  # forward_inputs
+_IN_OUTPUT = _IN_TRANSITION | {dict}  # forward_inputs, and no other
 
 
 def check_tensors(chunk: JoinedChunk, *, observations: bool) -> None:
@@ -74,7 +74,8 @@ def check_tensors(chunk: JoinedChunk, *, observations: bool) -> None:
     action = inputs.get("action")
     if action is not None and not isinstance(action, torch.Tensor):
         _refuse(chunk, output.owner, "forward_inputs['action']", action)
-    if not _IN_OUTPUT.issuperset(map(type, output.__dict__.values())):
+    kinds = [*map(type, output.__dict__.values())]
+    if kinds.count(dict) != 1 or not _IN_OUTPUT.issuperset(kinds):
         _look(chunk, output)
     if not _IN_TRANSITION.issuperset(map(type, transition.__dict__.values())):
         _look(chunk, transition)

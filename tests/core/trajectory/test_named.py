@@ -100,6 +100,7 @@ def test_a_scope_that_can_t_go_out_is_named_by_its_last_chunk(pipeline: bool) ->
         ("env", "bootstrap_values", 1.0),
         ("env", "final_prev_values", np.ones((1, 1))),
         ("policy", "prev_values", np.ones((1, 1))),
+        ("policy", "prev_values", {"value": torch.ones(1, 1)}),
         ("policy", "intervene_flags", [[True]]),
         ("policy", "forward_inputs", {"action": np.ones((1, 1))}),
         ("policy", "forward_inputs", [1]),
