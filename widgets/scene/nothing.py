@@ -9,6 +9,7 @@ from isoscope.widgets.document import Phase
 if TYPE_CHECKING:
     from isoscope.widgets.document import Document
 
+NO_STEPS = "This recording has no step, so there is nothing to draw."
 NO_POSITIONS = "{who} not tell any positions, so there is nothing to draw."
 
 
@@ -17,7 +18,9 @@ def nothing_to_draw(document: Document | None) -> str:
     if document is None:
         return "Nothing is open"
     recording = document.recording
-    if not document.rows or recording.actors:
+    if not document.rows:
+        return NO_STEPS if document.phase is Phase.READY else ""
+    if recording.actors:
         return ""
     if recording.row_is == "control step":
         analysis = document.analysis

@@ -14,7 +14,14 @@ from isoscope.core.between import along, turned
 from isoscope.widgets.scene.contacts import contacts_at
 from isoscope.widgets.scene.poses import apply, deformed_nodes, transforms
 from isoscope.widgets.scene.shapes import Kind
-from isoscope.widgets.scene.state import NOTHING, Intent, Pose, SceneState, Whose
+from isoscope.widgets.scene.state import (
+    NOTHING,
+    Intent,
+    Pose,
+    SceneState,
+    Whose,
+    nothing,
+)
 from isoscope.widgets.scene.trails import trails_at
 
 if TYPE_CHECKING:
@@ -56,7 +63,7 @@ def resolve(
     """
     rows = len(recording)
     if not 0 <= row < rows:
-        return NOTHING
+        return nothing(len(shapes))
     poses, placed = _place_all(recording.actors, shapes, row, intent.hidden, between)
     deformed = _deform_all(recording.actors, shapes, row, poses, placed)
     shown = np.isin(poses, (Pose.RECORDED, Pose.CREATION, Pose.NOT_RECORDED))

@@ -245,3 +245,9 @@ class SceneState:
 
 
 NOTHING = SceneState()
+
+
+def nothing(actors: int) -> SceneState:
+    """So many actors, none of which is drawn: there is no such step."""
+    nowhere = np.full((actors, 3, 4), np.nan)
+    return SceneState(poses=np.zeros(actors, np.uint8), transforms=nowhere)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from isoscope.core.recording.tracks import Track
+from isoscope.widgets.scene.nothing import NO_STEPS
 from isoscope.widgets.scene.panel import ScenePanel
 from isoscope.widgets.scene.state import Ghost
 from isoscope.widgets.session import Session
@@ -80,6 +81,21 @@ def test_it_draws_the_actors(qtbot: QtBot, panel: ScenePanel) -> None:
     assert coloured(nothing) == 0
     image = opened(qtbot, panel, real("rigid_contacts_all"))
     assert coloured(image) > 200
+
+
+@pytest.mark.parametrize("meshes", [True, False])
+def test_actors_of_a_recording_without_a_step_are_not_drawn(
+    qtbot: QtBot, panel: ScenePanel, meshes: bool
+) -> None:
+    recording = empty(0)
+    cube = add_cube(recording, np.zeros((1, 3)))
+    cube.fields.tracks.clear()
+    if not meshes:
+        cube.reference.clear()
+    image = opened(qtbot, panel, recording)
+    assert coloured(image) == 0
+    assert panel._view is not None
+    assert panel._view.empty.text() == NO_STEPS
 
 
 def test_a_seek_draws_another_picture(qtbot: QtBot, panel: ScenePanel) -> None:

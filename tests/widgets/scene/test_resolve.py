@@ -177,7 +177,11 @@ def test_hidden_actors_are_left_out() -> None:
 @pytest.mark.parametrize("row", [-1, 80, 10**9])
 def test_outside_of_the_recording_there_is_nothing(row: int) -> None:
     recording = real("rigid_contacts_all")
-    assert resolve(recording, shapes_of(recording.actors), row).row == -1
+    shapes = shapes_of(recording.actors)
+    state = resolve(recording, shapes, row)
+    assert state.row == -1
+    assert state.drawn.tolist() == [False] * len(shapes)
+    assert state.transforms.shape == (len(shapes), 3, 4)
 
 
 def test_labels_say_whose_step_it_is() -> None:
