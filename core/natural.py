@@ -12,6 +12,7 @@ _DIGITS = re.compile("([0-9]+)")
 # Of a list in a message: a file may hold thousands of names, of any length.
 NAMED_AT_MOST = 48
 LONGEST_NAME = 60  # characters
+LONGEST_LIST = 600
 
 
 def naturally(names: Iterable[str]) -> list[str]:
@@ -22,9 +23,17 @@ def naturally(names: Iterable[str]) -> list[str]:
 def some_of(names: Iterable[str], at_most: int = NAMED_AT_MOST) -> str:
     """Names for a message, in order: ``"a, b, c and 12 more"``; ``""`` for none."""
     every = naturally(set(names))
-    shown = ", ".join(shortened(name) for name in every[:at_most])
-    more = len(every) - at_most
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    shown: list[str] = []
+    room = LONGEST_LIST
+    for name in every[:at_most]:
+        short = shortened(name)
+        room -= len(short) + 2
+        if room < 0:
+            break
+        shown.append(short)
+    more = len(every) - len(shown)
+    text = ", ".join(shown)
+    return f"{text} and {more:,} more" if more else text
 
 
 def shortened(name: str, longest: int = LONGEST_NAME) -> str:

@@ -42,6 +42,10 @@ def test_a_message_names_some_of_many() -> None:
         "demo_0, demo_1, demo_2 and 9 more"
     )
     assert some_of(["x" * 100]) == "x" * 59 + "…"
+    long = some_of(f"{i:02} {'x' * 50}" for i in range(40))
+    assert long.startswith("00 x")
+    assert long.endswith("x and 30 more")
+    assert len(long) < 620
 
 
 def test_only_long_names_are_shortened() -> None:
