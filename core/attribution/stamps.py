@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # An interval this many times the usual one is a gap.
 GAP = 1.5
+MOST_MISSING = 1 << 53  # samples, where the usual interval is next to nothing
 # A clock that goes back by no more than this many intervals, and recovers within as
 # many samples, was only reordered.
 REORDER_INTERVALS = 2.0
@@ -152,7 +153,9 @@ def examine(stamps_s: Array, index: Int64Array | None = None) -> StampReport:
         duplicates += known[inside[step == 0]].tolist()
         missing = ahead - 1
         if index is None and usual > 0:
-            missing = np.rint(step / usual).astype(np.int64) - 1
+            with np.errstate(over="ignore"):
+                whole = np.clip(np.rint(step / usual), -MOST_MISSING, MOST_MISSING)
+            missing = whole.astype(np.int64) - 1
             missing[step <= GAP * usual] = 0
         for k in np.flatnonzero(missing > 0).tolist():
             gaps.append(Gap(int(known[inside[k]]), int(missing[k]), float(step[k])))

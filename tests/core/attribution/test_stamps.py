@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from isoscope.core.attribution.clocks import Clocks, Stream
@@ -160,6 +160,8 @@ def test_samples_without_a_stamp() -> None:
     st.lists(st.floats(-1e3, 1e3) | st.just(float("nan")), max_size=60),
     st.booleans(),
 )
+@example([0.0, 1.0, -1e-191, 0.0, 1e-123], False)
+@example([0.0, 1e3, 0.0, 5e-324], False)
 def test_segments_cover_everything_once_whatever_the_stamps(
     stamps: list[float], counted: bool
 ) -> None:
