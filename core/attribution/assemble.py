@@ -30,6 +30,7 @@ from isoscope.core.attribution.result import (
 )
 from isoscope.core.attribution.runs import Substeps
 from isoscope.core.attribution.settle import Settled, settle
+from isoscope.core.attribution.zero_steps import count_in, homes
 from isoscope.core.errors import UsageError
 from isoscope.core.recording.model import Labels, StepKind
 
@@ -56,7 +57,8 @@ def assemble(
             _take_over(result, labels)
         return result
     given = _given(substeps, labels)
-    settled = settle(chains, attributor.twins(), given, labels)
+    lost = attributor.lost.values[:rows]
+    settled = settle(chains, attributor.twins(), lost, given, labels)
     counted = count_control_steps(settled, rows)
     episodes = number(settled, counted)
     h_s = np.array(attributor.recording.steps.h_s[:rows])
@@ -83,6 +85,13 @@ def assemble(
         count = settled.substeps.count or 1
         control[first] = UNKNOWN
         substep[first] = count - counted.cut + np.arange(counted.cut)
+    # What begins behind a gap may begin anywhere in a control step.
+    behind = [
+        settled.runs.run_of[x.start]
+        for x in settled.lineages
+        if settled.claims[x.index].gap and not settled.claims[x.index].not_finite
+    ]
+    substep[np.isin(settled.runs.run_of, behind)] = UNKNOWN
     result = Attribution(
         Labels(
             env.astype(np.int32),
@@ -110,6 +119,7 @@ def assemble(
     result.order = settled.order
     result.equal_resets = attributor.equal_resets()
     _pass_over_empty(result, attributor)
+    count_in(result, settled.runs)
     _reasons(result, attributor, settled)
     if labels is not None and labels.certain:
         _take_over(result, labels)
@@ -178,7 +188,10 @@ def _episodes(result: Attribution) -> int:
 
 
 def _pass_over_empty(result: Attribution, attributor: Attributor) -> None:
-    """Steps without a state belong to whoever has the scene before and after them."""
+    """Steps without a state belong to whoever has the scene before and after them.
+
+    Or to whom their transforms are, where they show those of one environment only.
+    """
     chains, labels = attributor.chains, result.labels
     codes = attributor.codes.values
     empty = np.flatnonzero(codes == Code.EMPTY)
@@ -189,13 +202,16 @@ def _pass_over_empty(result: Attribution, attributor: Attributor) -> None:
     single = len(np.unique(labels.env[labels.env >= 0])) == 1
     stateful = np.flatnonzero(codes != Code.EMPTY)
     after = np.searchsorted(stateful, empty)
+    shown = homes(attributor.recording, result, empty[h_s[empty] == 0])
     for row, k in zip(empty.tolist(), after.tolist(), strict=True):
         if h_s[row] != 0:
             continue  # time went by, and nobody knows for whom
         home = int(before[row])
         onward = int(stateful[k]) if k < len(stateful) else -1
         goes_on = onward >= 0 and result.parent[onward] == home
-        if home < 0 or not (single or goes_on):
+        if not (single or goes_on):
+            home = shown.get(row, -1)
+        if home < 0:
             continue
         labels.env[row] = labels.env[home]
         labels.episode[row] = labels.episode[home]
@@ -216,7 +232,8 @@ def _reasons(result: Attribution, attributor: Attributor, settled: Settled) -> N
     if result.substeps is None:
         reason[step] = Reason.M_UNDECIDABLE
     track = settled.lineage_of_row
-    gap = np.array([*(c.gap for c in settled.claims), False])[track]
+    gaps = (c.gap and not (c.not_finite and c.linked) for c in settled.claims)
+    gap = np.array([*gaps, False])[track]
     reason[gap] = Reason.GAP
     blind = np.array([*(x.birth is Birth.BLIND for x in settled.lineages), False])
     reason[blind[track]] = Reason.NO_VELOCITIES
@@ -303,7 +320,7 @@ def _evidence(
                     BY_ORDER if by_order else float(claim.confidence),
                 )
             )
-        if claim.gap and not attributor.lost.values[lineage.start]:
+        if claim.gap and not claim.not_finite:
             after = lasts[claim.orphan] if claim.orphan >= 0 else -1
             env = int(result.labels.env[lineage.start])
             result.jumps.append(Jump(lineage.start, env, after))

@@ -147,7 +147,9 @@ class Attributor:
 
     def chains_without_parent(self) -> int:
         """How many steps begin where nothing ended, resets left out."""
-        return sum(s.origin is Origin.ROOT for s in self.chains.segments)
+        lost = self.codes.values == Code.LOST
+        roots = (s for s in self.chains.segments if s.origin is Origin.ROOT)
+        return sum(not lost[s.start] for s in roots)
 
     # -- one block ------------------------------------------------------------------
 
@@ -186,6 +188,8 @@ class Attributor:
         has_end = np.isfinite(motion.end).any(axis=1)
         has_start = np.isfinite(motion.end - motion.moved).any(axis=1)
         codes = np.full(rows, int(Code.NORMAL), np.int8)
+        there = motion.end[:, np.isfinite(motion.end).any(axis=0)]
+        codes[((there == NOT_FINITE) | np.isnan(there)).all(axis=1)] = Code.LOST
         reset = np.abs(h - RESET_H_S) <= 1e-4 * RESET_H_S
         codes[reset] = Code.RESET_H
         codes[~has_start] = Code.BLIND
@@ -219,9 +223,10 @@ class Attributor:
 
     def _note_resets(self, motion: Motion) -> None:
         segments = self.chains.segments
+        lost = self.lost.values[motion.start : motion.stop]
         for segment in segments[self._noted :]:
             row = segment.start - motion.start
-            if segment.origin is Origin.RESET and row >= 0:
+            if segment.origin is Origin.RESET and row >= 0 and not lost[row]:
                 state = motion.end[row].tobytes()
                 self._resets.setdefault(state, []).append(segment.start)
         self._noted = len(segments)
@@ -236,8 +241,9 @@ class Attributor:
         at = np.flatnonzero(parents >= 0)
         ends, known = self._ends_of(parents[at], motion)
         off = np.abs((motion.end[at] - ends) - motion.moved[at])
-        # What is not finite now was not moved there.
-        off[~known | (motion.end[at] == NOT_FINITE)] = np.nan
+        # What is not finite, now or before, was not moved there.
+        known &= (ends != NOT_FINITE) & (motion.end[at] != NOT_FINITE)
+        off[~known] = np.nan
         wrong = off > motion.loose[at]
         layout = self.predictor.layout
         if wrong.any():

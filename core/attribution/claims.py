@@ -21,6 +21,9 @@ class Claim:
         The lineage that was continued by this one, or -1.
     gap
         Whether it begins in a state that nothing explains.
+    not_finite
+        Whether that is because its first state, or the one that it continues, is not
+        finite: no step is missing.
     rivals
         Where it is not linked, the lineages one of which it continues.
     nameless
@@ -33,6 +36,7 @@ class Claim:
     confidence: float = 1.0
     orphan: int = -1
     gap: bool = False
+    not_finite: bool = False
     rivals: tuple[int, ...] = ()
     nameless: bool = False
 
@@ -52,6 +56,9 @@ class Ownership:
     direct, indirect
         How many proven resets came right behind their environment's last step, and how
         many did not.
+    late
+        How many environments of a recording that began in the middle were first seen by
+        a reset.
     """
 
     claims: list[Claim]
@@ -59,3 +66,4 @@ class Ownership:
     envs: int = 0
     direct: int = 0
     indirect: int = 0
+    late: int = 0

@@ -56,13 +56,17 @@ def number(settled: Settled, counted: Counted) -> Episodes:
         hidden = claim.nameless or (claim.gap and not claim.linked)
         env.append(UNKNOWN if hidden else names.get(claim.env, UNKNOWN))
         before = claim.orphan
+        # No step is missing: the count goes on.
+        known_gap = claim.not_finite and claim.linked and before >= 0
         if lineage.birth is Birth.RESET:
-            episode.append(1 if before < 0 else max(episode[before], 0) + 1)
+            while before >= 0 and episode[before] < 0:
+                before = claims[before].orphan
+            episode.append(1 if before < 0 else episode[before] + 1)
             done.append(0)
-        elif claim.gap or lineage.birth is Birth.BLIND:
+        elif (claim.gap and not known_gap) or lineage.birth is Birth.BLIND:
             episode.append(UNKNOWN if before >= 0 else 1)
             done.append(UNKNOWN if before >= 0 else 0)
-        elif lineage.birth is Birth.FIRST or (
+        elif (lineage.birth is Birth.FIRST and not known_gap) or (
             claim.linked and before < 0 and not claim.rivals
         ):
             episode.append(1)
@@ -255,6 +259,8 @@ def carry(
             continue
         lineage = births.get(segment.start)
         start = segment.parent_row
+        if segment.start in settled.joined:
+            start = int(chains.before[segment.start])
         known, at, sure = np.nan, 0.0, 1.0
         if lineage is not None and lineage.birth is Birth.RESET:
             known = 0.0

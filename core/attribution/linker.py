@@ -40,6 +40,7 @@ class Code(IntEnum):
     EMPTY = 2  # no state at all
     BLIND = 3  # a state, but not where it began
     RESET_AGAIN = 4  # as RESET_H, and begins where the reset right before it began
+    LOST = 5  # a state of which nothing is finite
 
 
 @dataclass(slots=True)
@@ -123,6 +124,10 @@ class Linker:
         if code == Code.BLIND:
             chains.begin(Origin.BLIND)
             return 0.0
+        if code == Code.LOST:
+            # All such states look alike, so that nothing tells what it continues.
+            chains.begin(Origin.ROOT)
+            return 1.0
         if code in (Code.RESET_H, Code.RESET_AGAIN):
             return self._reset(row, code, entries, table)
         choices = table.choices(entries, self._superseded)

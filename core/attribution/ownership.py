@@ -28,6 +28,7 @@ from isoscope.core.attribution.habits import (
     belief_in_habit,
     first_step_of,
     is_bare,
+    most_together,
     reset_twice,
 )
 from isoscope.core.attribution.lineages import Birth, Rewind
@@ -35,6 +36,7 @@ from isoscope.core.attribution.lineages import Birth, Rewind
 if TYPE_CHECKING:
     from isoscope.core.attribution.lineages import Lineage
     from isoscope.core.attribution.segments import Chains, Segment
+    from isoscope.core.recording.tracks import BoolArray
 
 # Below this chance of a pause as long as an environment's silence, it has ended.
 UNLIKELY_PAUSE = 1e-3
@@ -58,6 +60,7 @@ def assign(
     chains: Chains,
     pauses: Pauses,
     twins: set[int],
+    lost: BoolArray,
     *,
     dry: bool = False,
     resets_behind: bool = False,
@@ -75,17 +78,20 @@ def assign(
         Between two visits to a lineage.
     twins
         Rows that wait to be continued in a state equal to another such row's.
+    lost
+        bool [T]: rows with a state that is not finite.
     dry
         Leave the lineages as they are.
     resets_behind
         Whether the order of the turns shows that a reset comes right behind its
         environment's last step.
     """
-    given = (lineages, lineage_of, chains, pauses, twins)
-    belief = belief_in_habit(_Assigner(*given, 0.0).run(dry=True), lineages)
+    given = (lineages, lineage_of, chains, pauses, twins, lost)
+    counted = _Assigner(*given, 0.0).run(dry=True)
+    belief = belief_in_habit(counted, lineages)
     if resets_behind:
         belief = max(belief, CERTAIN)
-    return _Assigner(*given, belief).run(dry)
+    return _Assigner(*given, belief, counted.late > 0).run(dry)
 
 
 class _Assigner:
@@ -96,13 +102,22 @@ class _Assigner:
         chains: Chains,
         pauses: Pauses,
         twins: set[int],
+        lost: BoolArray,
         belief: float,
+        strict: bool = False,
     ) -> None:
         self.lineages = lineages
         self.lineage_of = lineage_of
         self.chains = chains
         self.twins = twins
+        self.lost = lost
+        self.together = most_together(lineages)
+        # Whether the recording began in the middle: somebody goes on who can't have
+        # been seen before.
+        self.from_the_middle = bool(lineages) and lineages[0].birth is not Birth.RESET
         self.belief = belief
+        # Whether somebody is first seen by a reset, after a beginning in the middle.
+        self.strict = strict
         self.pauses = pauses
         rows = len(chains)
         lasts = np.array([x.last for x in lineages], np.int64)
@@ -175,6 +190,11 @@ class _Assigner:
     def _surely_over(self, lineage: Lineage) -> bool:
         return bool(self.chance[lineage.index] < UNLIKELY_PAUSE)
 
+    def _maybe_unseen(self, lineage: Lineage) -> bool:
+        """Whether one that was not seen before may only now have its first turn."""
+        pause = float(self.pauses.chance(np.array([lineage.start]))[0])
+        return self.from_the_middle and pause > UNLIKELY_PAUSE
+
     def _likeliest(self, candidates: list[Lineage]) -> tuple[Lineage, float]:
         """Whose silence is least likely to be a pause, and how sure that is.
 
@@ -241,13 +261,20 @@ class _Assigner:
         behind = next((x for x in candidates if x.last == before), None)
         if not candidates:
             self.out.claims[lineage.index] = Claim(self._new())
+            self.out.late += self.from_the_middle
             return
         alone = len(candidates) == 1
+        unseen = self._maybe_unseen(lineage)
+        if self.strict and self.belief < BELIEVED and unseen:
+            # Not even the only one that has ended need be its own.
+            rivals = tuple(x.index for x in candidates)
+            claim = Claim(self._new(), linked=False, rivals=rivals)
+            self.out.claims[lineage.index] = claim
+            return
         if alone and (behind is not None or self.belief < BELIEVED):
-            if behind is not None:
-                self.out.direct += 1
-            else:
-                self.out.indirect += 1
+            if not unseen:
+                self.out.direct += behind is not None
+                self.out.indirect += behind is None
             self._take(lineage, candidates[0])
             return
         if behind is not None and self.belief >= BELIEVED:
@@ -347,14 +374,30 @@ class _Assigner:
             self.out.claims[lineage.index] = Claim(self._new())
             return
         candidates = self._candidates(lineage)
-        from_the_middle = self.lineages[0].birth is not Birth.RESET
         over = [x for x in candidates if self._surely_over(x)]
-        alone = self.out.envs == 1 and bool(candidates)
-        pause = float(self.pauses.chance(np.array([lineage.start]))[0])
-        early = from_the_middle and pause > UNLIKELY_PAUSE
-        unseen = from_the_middle and not over
-        if not candidates or ((early or unseen) and not alone):
+        alone = self.together == 1 and bool(candidates)
+        unseen = self._maybe_unseen(lineage) or (self.from_the_middle and not over)
+        # A state that is not finite stays so: hardly a new one's, where one was left.
+        stays = self.lost[lineage.start] and any(self.lost[x.last] for x in candidates)
+        if not candidates or (unseen and not (alone or stays)):
             self.out.claims[lineage.index] = Claim(self._new())
+            self.from_the_middle |= not self.lost[lineage.start]
+        else:
+            self._jump(lineage, candidates)
+
+    def _jump(self, lineage: Lineage, candidates: list[Lineage]) -> None:
+        """An environment that had ended goes on in a state that nothing explains.
+
+        From a state that is not finite nobody can be seen to go on: so one that ended
+        in such a state goes on in a finite one here, if there is only one.
+        """
+        lost = [x for x in candidates if self.lost[x.last]]
+        if len(candidates) == 1:
+            self._take(lineage, candidates[0])
+        elif len(lost) == 1 and not self.lost[lineage.start]:
+            self._take(lineage, lost[0], CERTAIN)
         else:
             self._take_likeliest(lineage, candidates)
-            self.out.claims[lineage.index].gap = True
+        claim = self.out.claims[lineage.index]
+        claim.gap = True
+        claim.not_finite = bool(lost) or bool(self.lost[lineage.start])

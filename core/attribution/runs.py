@@ -104,8 +104,12 @@ def find_runs(
     lineage_of_row: Array,
     lineages: list[Lineage],
     branches: Branches | None = None,
+    joined: frozenset[int] = frozenset(),
 ) -> Runs:
-    """Cut the rows into runs; `lineage_of_row` is [T], -1 for rows without a state."""
+    """Cut the rows into runs; `lineage_of_row` is [T], -1 for rows without a state.
+
+    `joined` are rows that follow at once on the one before, although it can't be seen.
+    """
     branches = branches or Branches()
     rows = np.flatnonzero(lineage_of_row >= 0)
     parents = np.frombuffer(chains.parent_of, np.int32)[rows]
@@ -118,6 +122,7 @@ def find_runs(
     goes_on = np.zeros(len(rows), np.bool_)
     goes_on[1:] = (parents[1:] == before[1:]) & (lineage[1:] == lineage[:-1])
     goes_on &= parents >= 0
+    goes_on[1:] |= np.isin(rows[1:], list(joined)) & (lineage[1:] == lineage[:-1])
     cut = ~goes_on | reset
     cut[1:] |= reset[:-1]
     cut |= np.isin(rows, list(branches.heads))
@@ -172,7 +177,11 @@ class Substeps:
 
 
 def find_substeps(
-    runs: Runs, lineages: list[Lineage], nameless: BoolArray, pooled: set[int]
+    runs: Runs,
+    lineages: list[Lineage],
+    nameless: BoolArray,
+    pooled: set[int],
+    unexplained: frozenset[int] = frozenset(),
 ) -> Substeps:
     """M from the lengths of the runs.
 
@@ -184,6 +193,9 @@ def find_substeps(
         bool [lineages]: those that can't be told from others; their runs don't count.
     pooled
         Rows that left one of several equal states; runs up to them don't count.
+    unexplained
+        First rows in a state that nothing explains. What is next to one may have been
+        torn apart anywhere, and doesn't count where there are others that do.
     """
     usable = ~runs.reset & ~nameless[runs.lineage]
     usable &= ~np.isin(runs.last, list(pooled)) & ~runs.given_up
@@ -192,7 +204,10 @@ def find_substeps(
     returned = usable & (runs.last < final[runs.lineage])
     # A run that is followed at once within its lineage was not interrupted.
     returned[:-1] &= ~runs.follows[1:] | runs.aside[1:]
-    if len(np.unique(runs.lineage[returned])) < 2 or int(returned.sum()) < 2:
+    took = [x.index for x in lineages if x.birth is Birth.THIEF]
+    took_turns = usable & np.isin(runs.lineage, took)
+    taking_turns = np.unique(runs.lineage[returned | took_turns])
+    if len(taking_turns) < 2 or int(returned.sum()) < 2:
         return Substeps(
             None, "undecidable: no two environments take turns, so nothing shows it"
         )
@@ -202,15 +217,34 @@ def find_substeps(
     edge[-1] = True
     if int((inner & ~edge).sum()) >= 1:
         inner &= ~edge
+    whole = ~_next_to_a_tear(runs, unexplained)
+    if int((inner & whole).sum()) >= 2:
+        inner &= whole
     count = int(np.gcd.reduce(runs.length[inner]))
-    ends = usable & ~returned & ~edge
+    ends = usable & ~returned & ~edge & whole
     fits = runs.length[ends] % count == 0
     if not fits.all() and int(fits.sum()) <= int((~fits).sum()):
         count = int(np.gcd(count, np.gcd.reduce(runs.length[ends])))
-    checked = usable & ~edge
+    checked = usable & ~edge & whole
     odd = runs.first[checked & (runs.length % count != 0)]
     how = f"every uninterrupted run is a multiple of it ({int(usable.sum())} runs)"
     return Substeps(count, how, tuple(int(row) for row in odd))
+
+
+def _next_to_a_tear(runs: Runs, unexplained: frozenset[int]) -> BoolArray:
+    """Bool [k]: runs that may be parts of longer ones.
+
+    There is a row without a state inside or next to them, which may have been theirs,
+    or the step before or after them begins in a state that nothing explains.
+    """
+    rows = len(runs.run_of)
+    stateless = np.concatenate([[False], runs.run_of < 0, [False]])
+    out: BoolArray = stateless[runs.first] | stateless[runs.last + 2]
+    out |= runs.length < runs.last + 1 - runs.first
+    starts = np.array([row for row in unexplained if row < rows], np.int64)
+    out[runs.run_of[starts]] = True
+    out[np.maximum(runs.run_of[np.maximum(starts - 1, 0)], 0)] = True
+    return out
 
 
 def check_substeps(runs: Runs, count: int, how: str) -> Substeps:

@@ -32,12 +32,13 @@ from isoscope.core.attribution.runs import (
     find_substeps,
     find_turns,
 )
+from isoscope.core.attribution.torn import join_torn, unexplained_starts
 
 if TYPE_CHECKING:
     from isoscope.core.attribution.claims import Claim, Ownership
     from isoscope.core.attribution.labels import GivenLabels
     from isoscope.core.attribution.segments import Chains
-    from isoscope.core.recording.tracks import Array
+    from isoscope.core.recording.tracks import Array, BoolArray
 
 
 @dataclass(slots=True)
@@ -65,6 +66,8 @@ class Settled:
         ``"fixed"``, ``"rounds"`` or None.
     by_order
         First rows of the lineages that only the order shows.
+    joined
+        Rows that go on from the one before them although it can't be seen.
     named
         What labels say about the lineages.
     """
@@ -78,12 +81,14 @@ class Settled:
     substeps: Substeps
     order: str | None
     by_order: set[int]
+    joined: frozenset[int]
     named: Named
 
 
 def settle(
     chains: Chains,
     twins: set[int],
+    lost: BoolArray,
     given: Substeps | None = None,
     labels: GivenLabels | None = None,
 ) -> Settled:
@@ -95,6 +100,8 @@ def settle(
         What hangs on what.
     twins
         Waiting rows whose state equals another one's.
+    lost
+        bool [T]: rows with a state that is not finite.
     given
         M, where somebody says it.
     labels
@@ -103,17 +110,32 @@ def settle(
     found, lineage_of = lineages(chains)
     rows = _lineage_of_row(chains, lineage_of)
     pauses = _pauses(chains, find_runs(chains, rows, found))
-    owned = assign(found, lineage_of, chains, pauses, twins, dry=True)
+    owned = assign(found, lineage_of, chains, pauses, twins, lost, dry=True)
     rows = _merge(rows, owned)
     runs = find_runs(chains, rows, found, find_branches(found, owned))
-    substeps = _substeps(chains, runs, found, owned, given)
+    substeps = _substeps(chains, runs, found, owned, given, lost)
+    joined: frozenset[int] = frozenset()
+    if substeps.count is not None and len(runs) and lost.any():
+        found, rows, joined = join_torn(
+            found, lineage_of, rows, chains, runs, substeps.count, lost
+        )
+    if joined:
+        owned = assign(found, lineage_of, chains, pauses, twins, lost, dry=True)
+        rows = _merge(rows, owned)
+        runs = find_runs(chains, rows, found, find_branches(found, owned), joined)
     order = FoundOrder()
     if substeps.count is not None:
         turns = find_turns(runs, found, substeps.count)
         order = find_order(turns, found, owned.claims)
     found, rows = cut(found, lineage_of, rows, order.cuts, chains)
     owned = assign(
-        found, lineage_of, chains, pauses, twins, resets_behind=order.resets_behind
+        found,
+        lineage_of,
+        chains,
+        pauses,
+        twins,
+        lost,
+        resets_behind=order.resets_behind,
     )
     rows = _merge(rows, owned)
     if order.kind == "fixed":
@@ -121,7 +143,7 @@ def settle(
     elif order.kind == "rounds" and substeps.count is not None:
         places = {row: order.places[row] for row in order.cuts if row in order.places}
         apply_rounds(found, owned, places)
-        runs = find_runs(chains, rows, found, find_branches(found, owned))
+        runs = find_runs(chains, rows, found, find_branches(found, owned), joined)
         turns = find_turns(runs, found, substeps.count)
         while True:  # one answer may lead to another
             places = places_by_rounds(turns, found, owned.claims, order)
@@ -130,7 +152,7 @@ def settle(
     named = Named() if labels is None else by_labels(labels, rows)
     apply_names(found, owned, named)
     _put_in_order(found, owned)
-    runs = find_runs(chains, rows, found, find_branches(found, owned))
+    runs = find_runs(chains, rows, found, find_branches(found, owned), joined)
     return Settled(
         found,
         rows,
@@ -141,6 +163,7 @@ def settle(
         substeps,
         order.kind,
         set(order.cuts),
+        joined,
         named,
     )
 
@@ -173,13 +196,15 @@ def _substeps(
     found: list[Lineage],
     owned: Ownership,
     given: Substeps | None,
+    lost: BoolArray,
 ) -> Substeps:
     if given is not None and given.count is not None:
         return check_substeps(runs, given.count, given.how)
     if not len(runs):
         return Substeps(None, "undecidable: no native step can be told from another")
     nameless = np.array([c.nameless for c in owned.claims], np.bool_)
-    return find_substeps(runs, found, nameless, set(chains.pools))
+    starts = unexplained_starts(found, owned, lost)
+    return find_substeps(runs, found, nameless, set(chains.pools), starts)
 
 
 def _put_in_order(found: list[Lineage], owned: Ownership) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoscope.core.attribution.attributor import Attributor, attribute
+from isoscope.core.attribution.result import Reason
 from tests.core.attribution.shared_scene import Scene, Truth, run, turns
 
 if TYPE_CHECKING:
@@ -263,3 +264,43 @@ def test_what_is_searched_does_not_grow_with_the_recording() -> None:
         kept.append(len(attributor.chains.live))
     # one for each environment, and ends of episodes that wait to be forgotten
     assert max(kept) <= 2048
+
+
+@pytest.mark.parametrize("order", ["fixed", "rounds"])
+@pytest.mark.parametrize("first_turn", range(20, 32))
+def test_a_recording_begun_in_the_middle_where_resets_take_a_turn(
+    order: str, first_turn: int
+) -> None:
+    # Somebody's cut episode may be over before the others are seen for the first time.
+    scene, truth = run(5, 25, order=order, resets="turn", seed=17, length=4)
+    whole = [k for k in range(5, len(scene)) if truth.substep[k] == 0]
+    first = whole[first_turn]
+    found = attribute(scene.recording(first))
+    assert found.jumps == []
+    assert not (found.reason == Reason.GAP).any()
+    if order == "fixed":
+        assert found.environments == 5
+        assert found.linked.all()
+    # In rounds it can't be told whether a reset is of one that was not seen before.
+    named: dict[int, int] = {}
+    proven = found.labels.env[found.linked].tolist()
+    truly = np.array(truth.env[first:])[found.linked].tolist()
+    for mine, true in zip(proven, truly, strict=True):
+        assert named.setdefault(mine, true) == true
+    assert len(set(named.values())) == len(named)
+
+
+@pytest.mark.parametrize(("always", "since"), [(1, 0), (1, 6), (0, 6)])
+@pytest.mark.parametrize("substeps", [2, 3])
+def test_of_two_environments_one_never_restores(
+    always: int, since: int, substeps: int
+) -> None:
+    # It never comes back to a state of its own, and takes turns all the same.
+    missed = tuple((turn, always) for turn in range(since + always, 40, 2))
+    scene, truth = run(2, 20, substeps=substeps, seed=18, length=100, missed=missed)
+    found = check(scene, truth, substeps)
+    got = [
+        (m.native, m.place.env, m.place.episode, m.place.control_step, m.victim.env)
+        for m in found.missed_restores
+    ]
+    assert got == truth.missed
