@@ -65,6 +65,10 @@ def find_order(
         None if order is not None and missing and order.cuts else order
         for order in (without, within)
     )
+    if without is not None and within is not None:
+        # Nobody is said not to have restored if it may be a matter of how resets come.
+        if without.cuts and not within.cuts:
+            without = None
     if without is not None:
         without.resets_behind = within is None
         return without

@@ -5,7 +5,8 @@ of the centre of mass over the step divided by h, so the step began at
 ``translationCom - h * vcom``. ``omega`` and ``vsym`` are the antisymmetric and the
 symmetric part of ``(I - R_before R_after^T) / h``, so the body was turned by
 ``R_before = (I - h L) R_after`` with ``L = [omega]x + vsym``. Seen bounds: 1.1 eps of
-``|h * vcom|`` for each component, 3 eps for an entry of the rotation matrix.
+``|h * vcom|`` for each component, 3 eps for an entry of the rotation matrix (more, the
+further a body turns in a step).
 
 A soft body's nodes are recorded as displacements in the frame it had *before* the step,
 and its new frame is the old one moved by the recorded pivot transform P (rotation
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
 TIGHT_EPS = 2.0  # of |h * vcom|, seen at most 1.1
 LOOSE_EPS = 4.0  # of max(|h * vcom|, |translationCom|)
-ROTATION_EPS = 8.0  # of an entry of the rotation matrix, seen at most 3.2
+# Of an entry of the rotation matrix: seen at most 3.2 for small turns, and 13 where a
+# body turns by about half a turn in one step, which makes `h * L` as large as 2.
+ROTATION_EPS = 8.0
 NODE_EPS = 16.0  # of the largest coordinate of a soft body, seen at most 2
 HUGE = 1e20  # above it a number is as good as infinite, in whatever unit
 TINY = 1e-36  # below any distance that means something
@@ -193,8 +196,10 @@ class MeanVelocity:
         moved = (rate.reshape(rows, 3, 3) @ matrix).reshape(rows, 9)
         exact = self._precision(part.actor, "rotation")
         speed = self._precision(part.actor, "omega")
-        fixed = ROTATION_EPS * max(exact.eps, speed.eps) + 4 * exact.grid
-        bound = fixed + 2 * h[:, None] * speed.grid
+        turn = np.abs(rate).max(axis=1, keepdims=True)
+        eps = max(exact.eps, speed.eps)
+        bound = ROTATION_EPS * eps * (1 + turn) + 4 * exact.grid
+        bound = bound + 2 * h[:, None] * speed.grid
         end = matrix.reshape(rows, 9)
         _put(motion, part.columns, h, end, moved, bound, bound, lost)
 

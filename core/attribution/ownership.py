@@ -199,8 +199,9 @@ class _Assigner:
         """Whose silence is least likely to be a pause, and how sure that is.
 
         One of them has ended; the others are only silent until the recording's end.
+        Of two that are surely over none is likelier for having been so for longer.
         """
-        odds = [1.0 / self.chance[x.index] for x in candidates]
+        odds = [1.0 / max(self.chance[x.index], UNLIKELY_PAUSE) for x in candidates]
         best = max(range(len(odds)), key=odds.__getitem__)
         return candidates[best], odds[best] / sum(odds)
 
@@ -277,6 +278,8 @@ class _Assigner:
                 self.out.indirect += behind is None
             self._take(lineage, candidates[0])
             return
+        if behind is None and not unseen:
+            self.out.indirect += 1  # whichever it continues
         if behind is not None and self.belief >= BELIEVED:
             self._take(lineage, behind, self.belief)
             return

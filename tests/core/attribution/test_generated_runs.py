@@ -304,3 +304,43 @@ def test_of_two_environments_one_never_restores(
         for m in found.missed_restores
     ]
     assert got == truth.missed
+
+
+@pytest.mark.parametrize("real", [np.float32, np.float64])
+def test_bodies_that_turn_far_in_one_step_go_on_all_the_same(real: Any) -> None:
+    # What a rotation is rounded by grows with how far it turns.
+    for seed in range(5219, 5225):
+        scene, truth = run(
+            3, 40, substeps=5, seed=seed, real=real, length=2, bodies=1, noise=1.0
+        )
+        found = check(scene, truth, 5)
+        assert found.jumps == []
+        assert found.displaced_actors == {}
+
+
+@pytest.mark.parametrize(
+    ("order", "envs", "rounds", "length", "seed"),
+    [
+        ("random", 9, 40, 2, 5055),
+        ("random", 9, 20, 5, 5738),
+        ("random", 9, 8, 2, 5770),
+        ("rounds", 5, 20, 5, 5683),
+    ],
+)
+def test_of_several_that_ended_none_is_picked(
+    order: str, envs: int, rounds: int, length: int, seed: int
+) -> None:
+    # Resets take a turn of their own, so that several wait for theirs at a time. None
+    # is likelier for having waited longer, and one that happens to come right behind
+    # its own last step makes no habit.
+    scene, truth = run(
+        envs, rounds, order=order, seed=seed, resets="turn", length=length
+    )
+    found = attribute(scene.recording())
+    assert found.missed_restores == found.rewinds == found.jumps == []
+    for name in LABELS:
+        np.testing.assert_array_equal(
+            getattr(found.labels, name)[found.linked],
+            np.array(getattr(truth, name))[found.linked],
+            name,
+        )
