@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 TIGHT_EPS = 2.0  # of |h * vcom|, seen at most 1.1
 LOOSE_EPS = 4.0  # of max(|h * vcom|, |translationCom|)
 # Of an entry of the rotation matrix: seen at most 3.2 for small turns, and 13 where a
-# body turns by about half a turn in one step, which makes `h * L` as large as 2.
-ROTATION_EPS = 8.0
+# body turns by about half a turn in one step, which makes `h * L` as large as 2; 8.4
+# where quaternions are rounded to float64 from angles.
+ROTATION_EPS = 12.0
 NODE_EPS = 16.0  # of the largest coordinate of a soft body, seen at most 2
 HUGE = 1e20  # above it a number is as good as infinite, in whatever unit
 TINY = 1e-36  # below any distance that means something
