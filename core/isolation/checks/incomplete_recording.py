@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from isoscope.core.isolation.context import Context
     from isoscope.core.isolation.findings import Severity
+    from isoscope.core.recording.model import Recording
 
 ID = "incomplete-recording"
 SEVERITY: Severity = "warning"
@@ -22,6 +23,12 @@ def told_whole(context: Context) -> bool:
     """Whether a labelled recording says that no record of it is missing."""
     labelled = context.subject.recording.labelled
     return labelled is not None and not labelled.dropped()
+
+
+def made_for(recording: Recording, native: int) -> bool:
+    """Whether all bodies that move in a native step were created just before it."""
+    moving = [a for a in recording.actors if not a.static and a.alive(native)]
+    return bool(moving) and all(a.created_native == native for a in moving)
 
 
 def run(context: Context) -> Iterator[Finding]:
@@ -53,6 +60,8 @@ def run(context: Context) -> Iterator[Finding]:
     if told_whole(context):
         return  # then somebody placed the bodies: see callback-moved-state
     for jump in subject.attribution.jumps:
+        if made_for(recording, jump.native):
+            continue  # where they were put is all that led to it
         env, episode, control_step = subject.place(jump.native)
         yield Finding(
             id=ID,

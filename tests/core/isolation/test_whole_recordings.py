@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from isoscope.core.recording.model import Problem, Recording
+from isoscope.core.recording.registry import load
 from tests.core.isolation.worlds import found, reason_not_run, shared
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings"
@@ -102,3 +103,24 @@ def test_steps_that_were_cut_out_of_the_middle(tmp_path: Path) -> None:
     seen = found(path, "incomplete-recording")
     assert seen
     assert all(f.severity == "warning" for f in seen)
+
+
+def test_bodies_that_were_all_created_just_before_a_step_lack_nothing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "cut.h5"
+    shutil.copy(RECORDINGS / "shared_cartpole_2env.h5", path)
+    with h5py.File(path, "r+") as file:
+        for number in sorted(file["events"], key=int)[40:60]:
+            del file["events"][number]
+    recording = load(path)
+    at = {f.native[0] for f in found(recording, "incomplete-recording") if f.native}
+    assert at
+    moving = [actor for actor in recording.actors if not actor.static]
+    for created in (moving[:1], moving):
+        for actor in created:
+            actor.created_native = min(at)
+        now = {
+            f.native[0] for f in found(recording, "incomplete-recording") if f.native
+        }
+        assert now == (at if created is not moving else at - {min(at)})
