@@ -62,13 +62,16 @@ def _equal(tracks: list[Track], row: int, asked: Array) -> Array:
     same = np.ones(len(asked), np.bool_)
     compared = np.zeros(len(asked), np.bool_)
     for track in tracks:
-        if row >= len(track) or not track.valid[row]:
+        here = row - track.first
+        if not 0 <= here < len(track) or not track.valid[here]:
             continue
-        inside = asked < len(track)
-        at = np.where(inside, asked, 0)
+        at = asked - track.first
+        inside = (at >= 0) & (at < len(track))
+        at[~inside] = 0
         both = inside & track.valid[at]
-        equal = track.values[at] == track.values[row]
-        same &= equal.reshape(len(at), -1).all(axis=1) | ~both
+        equal = track.values[at] == track.values[here]
+        axes = tuple(range(1, equal.ndim))
+        same &= equal.all(axis=axes) | ~both
         compared |= both
     return same & compared
 

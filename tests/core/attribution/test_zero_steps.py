@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from isoscope.core.attribution.attributor import attribute
-from isoscope.core.recording.model import StepKind
+from isoscope.core.attribution.zero_steps import homes
+from isoscope.core.recording.model import Actor, Labels, Recording, StepKind
+from isoscope.core.recording.tracks import Track
 from tests.core.attribution.shared_scene import Env, Scene, Truth
 
 LABELS = ("env", "episode", "control_step", "substep")
@@ -104,3 +109,25 @@ def test_of_equal_states_it_is_nobody_s() -> None:
     found = attribute(scene.recording())
     zero = np.flatnonzero(found.labels.kind == StepKind.ZERO)
     assert found.labels.env[zero].tolist() == [-1]
+
+
+def _shown(places: list[float], first: int, envs: list[int], rows: int) -> Any:
+    """A body that is made before row `first`; from then on `envs` step in turn."""
+    labels = Labels.unknown(rows)
+    labels.env[first : first + len(envs)] = envs
+    labels.kind[first : first + len(envs)] = StepKind.SUBSTEP
+    ball = Actor(0, 1, "Ball", "Rigid", static=False, created_native=first)
+    ball.fields.tracks["translation"] = Track.of(np.array(places)[:, None], first=first)
+    recording = Recording(None, "test")
+    recording.actors.append(ball)
+    return recording, SimpleNamespace(labels=labels)
+
+
+def test_nothing_is_compared_where_nobody_stepped_before() -> None:
+    recording, attribution = _shown([10.0, 11.0], 0, [], 2)
+    assert homes(recording, attribution, np.array([0, 1])) == {}
+
+
+def test_a_body_that_was_made_late_is_compared_in_its_own_rows() -> None:
+    recording, attribution = _shown([10.0, 11.0, 12.0, 11.0], 3, [0, 1, 2], 7)
+    assert homes(recording, attribution, np.array([6])) == {6: 4}
