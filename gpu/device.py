@@ -15,8 +15,9 @@ any place of the batch. Torch does not promise that; these rules do:
    axis: the order of additions is torch's choice and changes with the shape. Use
    :func:`contract`, :func:`row_dot`, :func:`row_norm`, :func:`matvec` here. ``amax``,
    ``any`` and ``all`` have no order.
-4. Batched ``bmm``, ``linalg.cholesky``, ``linalg.solve`` and ``linalg.inv_ex`` were
-   found independent of the batch on CPU; tests hold what relies on that.
+4. Batched ``linalg`` and ``bmm`` on CPU round by where in a cache line a matrix begins
+   (so ``inv_ex`` of 9 rows in float64), and with that by its place in the batch. Make
+   each matrix whole lines of 64 bytes, as the block-Jacobi preconditioner does.
 5. No ``torch.compile`` of such code: fusing brings rule 2 back.
 
 Between devices, and between float32 and float64, bits differ.

@@ -15,6 +15,9 @@ from isoscope.gpu.errors import LinearSystemError
 if TYPE_CHECKING:
     from isoscope.gpu.linear.operators import Operator
 
+# Rows of a matrix of which 16, or 8 bytes an entry, make up whole lines of 64 bytes.
+ALIGNED = 4
+
 Apply = Callable[[torch.Tensor], torch.Tensor]
 """Takes and returns ``[n, W]``; changes nothing in place."""
 
@@ -97,10 +100,17 @@ def _inverted(blocks: torch.Tensor) -> torch.Tensor:
     """Invert blocks ``[count, row, column, W]`` to ``[column, count, row, W]``."""
     # To [count, W, row, column]: what the library inverts one by one.
     batch = blocks.permute(0, 3, 1, 2)
+    size = batch.shape[2]
     finite = torch.isfinite(batch).flatten(2).all(2)
-    identity = torch.eye(batch.shape[2], dtype=batch.dtype, device=batch.device)
-    batch = torch.where(finite[..., None, None], batch, identity)
-    inverse, info = torch.linalg.inv_ex(batch)
+    # How the library rounds depends on where in a cache line a matrix begins, so each
+    # is bordered by an identity to a size with which all of them begin one.
+    whole = -(-size // ALIGNED) * ALIGNED
+    bordered = torch.eye(whole, dtype=batch.dtype, device=batch.device)
+    bordered = bordered.repeat(*batch.shape[:2], 1, 1)
+    identity = bordered[0, 0, :size, :size].clone()
+    bordered[..., :size, :size] = torch.where(finite[..., None, None], batch, identity)
+    inverse, info = torch.linalg.inv_ex(bordered)
+    inverse = inverse[..., :size, :size]
     usable = (info == 0) & torch.isfinite(inverse).flatten(2).all(2)
     inverse = torch.where(usable[..., None, None], inverse, identity)
     return inverse.permute(3, 0, 2, 1).contiguous()

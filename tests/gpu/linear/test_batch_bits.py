@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from isoscope.gpu.linear_solver import (
@@ -72,6 +72,7 @@ def same(
 
 
 @settings(max_examples=40)
+@example(18, 0, "cg", 2, torch.float64, False, 18)  # blocks of 9: 648 bytes each
 @given(
     st.integers(2, 20),
     st.integers(0, 2**31),
