@@ -8,6 +8,7 @@ column vectors, ``clip = projection @ view @ world``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,19 +52,17 @@ class Camera:
     @property
     def level(self) -> tuple[Array, Array]:
         """At yaw 0 and pitch 0: right [3] and forward [3]."""
-        right = np.array([0.0, 1.0, 0.0] if self.up[0] != 0 else [1.0, 0.0, 0.0])
-        forward: Array = np.cross(self.up, right)
-        return right, forward
+        return _level(self.up)
 
     @property
     def axes(self) -> tuple[Array, Array, Array]:
-        """Right, up and forward [3] of the picture, in the world."""
-        right0, forward0 = self.level
-        sine, cosine = np.sin(self.yaw), np.cos(self.yaw)
-        right = cosine * right0 - sine * forward0
-        ahead = cosine * forward0 + sine * right0
-        forward = np.cos(self.pitch) * ahead - np.sin(self.pitch) * self.up
-        return right, np.cross(right, forward), forward
+        """Right, up and forward [3] of the picture, in the world; not to be changed."""
+        return _axes(*self.direction)
+
+    @property
+    def direction(self) -> tuple[float, float, tuple[float, ...]]:
+        """Yaw, pitch and up: all that its axes depend on."""
+        return self.yaw, self.pitch, tuple(self.up.tolist())
 
     @property
     def field_of_view(self) -> float:
@@ -251,3 +250,25 @@ def look_along(camera: Camera, axis: int, sign: int) -> Camera:
         return replace(camera, pitch=steep, yaw=0.0)
     yaw = float(np.arctan2(towards @ right, towards @ forward))
     return replace(camera, pitch=0.0, yaw=yaw)
+
+
+def _level(up: Array) -> tuple[Array, Array]:
+    right = np.array([0.0, 1.0, 0.0] if up[0] != 0 else [1.0, 0.0, 0.0])
+    forward: Array = np.cross(up, right)
+    return right, forward
+
+
+@lru_cache(maxsize=16)  # a picture asks for the same ones ten times
+def _axes(
+    yaw: float, pitch: float, up: tuple[float, ...]
+) -> tuple[Array, Array, Array]:
+    upward = np.array(up)
+    right0, forward0 = _level(upward)
+    sine, cosine = np.sin(yaw), np.cos(yaw)
+    right = cosine * right0 - sine * forward0
+    ahead = cosine * forward0 + sine * right0
+    forward = np.cos(pitch) * ahead - np.sin(pitch) * upward
+    axes = right, np.cross(right, forward), forward
+    for axis in axes:
+        axis.flags.writeable = False
+    return axes

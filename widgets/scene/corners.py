@@ -145,8 +145,10 @@ class AxisGizmo(QWidget):
 
     def show_camera(self, camera: Camera, tokens: Tokens) -> None:
         """Turn with the camera."""
-        if camera is not self._camera or tokens is not self._tokens:
-            self._camera, self._tokens = camera, tokens
+        before, self._camera = self._camera, camera
+        turned = before is None or before.direction != camera.direction
+        if turned or tokens is not self._tokens:
+            self._tokens = tokens
             self._picture = QPixmap()
             self.update()
 
