@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 # No step lasts longer when played, whatever is recorded; 30,000 years.
 LONGEST_S = 1e12
+LOOKED_AT = 4096  # rows, to tell what is typical
 
 
 class TimeKind(StrEnum):
@@ -52,6 +54,13 @@ class TimeAxis:
     durations_s: Array
     ends_s: Array | None = None
     forward: bool | None = None
+
+    @cached_property
+    def typical_s(self) -> float:
+        """How long a row lasts: the median of the first ones that do; NaN if none."""
+        lasting = self.durations_s[:LOOKED_AT]
+        lasting = lasting[lasting > 0]
+        return float(np.median(lasting)) if len(lasting) else float("nan")
 
     @classmethod
     def native(cls, h_s: Array) -> TimeAxis:

@@ -67,11 +67,9 @@ def stamp_text(kind: TimeKind, value: float, decimals: int = 3) -> str:
 
 def stamp_decimals(axis: TimeAxis) -> int:
     """Decimals that tell one row of this time from the next: 3 for h = 0.02 s."""
-    lasting = axis.durations_s[:4096]
-    lasting = lasting[lasting > 0]
-    if axis.kind is TimeKind.NATIVE or not len(lasting):
+    if axis.kind is TimeKind.NATIVE or np.isnan(axis.typical_s):
         return 0
-    return min(max(3, decimals_of(float(np.median(lasting)))), 6)
+    return min(max(3, decimals_of(axis.typical_s)), 6)
 
 
 def goes_forward(stamps: Array) -> bool:
