@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import h5py
 
 METADATA_BYTES = 1 << 17
-CHUNKS_BYTES = 1 << 18  # of each dataset; 16 chunks
+CHUNKS_BYTES = 1 << 16  # of each dataset; 4 chunks
 
 
 def bound_metadata(file: h5py.File) -> None:
