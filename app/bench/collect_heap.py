@@ -8,23 +8,12 @@ all the rest. Kept memory is also the harder measure: it costs the plain side no
 
 from __future__ import annotations
 
-import ctypes
-import sys
+from isoscope.core.glibc import M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, set_heap
 
-# Parameters of glibc's mallopt(3).
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 MAPPED_FROM_BYTES = 1 << 25  # the most that glibc takes; smaller blocks are in the heap
 KEPT_BYTES = 1 << 30  # free at the heap's end
 
 
 def keep_freed() -> bool:
     """Set the C library to it, for the rest of the process; whether it can be."""
-    if sys.platform != "linux":
-        return False
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):  # another C library
-        return False
-    settings = {M_MMAP_THRESHOLD: MAPPED_FROM_BYTES, M_TRIM_THRESHOLD: KEPT_BYTES}
-    # 1 is success.
-    return all([mallopt(name, value) == 1 for name, value in settings.items()])
+    return set_heap({M_MMAP_THRESHOLD: MAPPED_FROM_BYTES, M_TRIM_THRESHOLD: KEPT_BYTES})

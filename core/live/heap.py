@@ -7,16 +7,14 @@ amount over and over would grow for hours.
 
 from __future__ import annotations
 
-import ctypes
-import sys
-from functools import cache
-from typing import TYPE_CHECKING
+from isoscope.core.glibc import (
+    M_ARENA_MAX,
+    M_MMAP_THRESHOLD,
+    M_TRIM_THRESHOLD,
+    set_heap,
+    trim,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-# Parameters of glibc's mallopt(3).
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 LARGE_BYTES = 1 << 17  # blocks from this size on are mapped, and unmapped when freed
 KEPT_BYTES = 1 << 18  # free at the heap's end
 ARENAS = 2
@@ -24,16 +22,13 @@ ARENAS = 2
 
 def give_back_freed() -> bool:
     """Set the C library to it, for the rest of the process; whether it can be."""
-    mallopt = _of_glibc("mallopt")
-    if mallopt is None:
-        return False
-    settings = {
-        M_ARENA_MAX: ARENAS,
-        M_MMAP_THRESHOLD: LARGE_BYTES,
-        M_TRIM_THRESHOLD: KEPT_BYTES,
-    }
-    # 1 is success.
-    return all([mallopt(name, value) == 1 for name, value in settings.items()])
+    return set_heap(
+        {
+            M_ARENA_MAX: ARENAS,
+            M_MMAP_THRESHOLD: LARGE_BYTES,
+            M_TRIM_THRESHOLD: KEPT_BYTES,
+        }
+    )
 
 
 def give_back_holes() -> bool:
@@ -42,16 +37,4 @@ def give_back_holes() -> bool:
     The settings only have the end of the heap given back, so a few lasting blocks
     that were made at the height of a burst would keep all of it.
     """
-    malloc_trim = _of_glibc("malloc_trim")
-    return malloc_trim is not None and malloc_trim(ctypes.c_size_t(KEPT_BYTES)) == 1
-
-
-@cache  # each look at the library leaves something behind
-def _of_glibc(name: str) -> Callable[..., int] | None:
-    if sys.platform != "linux":
-        return None
-    try:
-        function: Callable[..., int] = getattr(ctypes.CDLL(None), name)
-    except (AttributeError, OSError):  # another C library
-        return None
-    return function
+    return trim(KEPT_BYTES)
