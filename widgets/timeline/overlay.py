@@ -11,6 +11,7 @@ from PySide6.QtGui import QPen
 from isoscope.core.clock import ClockState, TimeKind
 from isoscope.core.summary import counted
 from isoscope.core.timeline.ruler import stamp_decimals, stamp_text
+from isoscope.widgets.row_words import row_word
 from isoscope.widgets.timeline.frame import (
     CENTRE,
     colour,
@@ -23,7 +24,6 @@ from isoscope.widgets.timeline.overview import whole
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter
 
-    from isoscope.core.timeline.model import Timeline
     from isoscope.widgets.timeline.frame import Frame
 
 HANDLE_PX = 5.0
@@ -46,11 +46,6 @@ def loop_rows(state: ClockState) -> tuple[int, int] | None:
     low = 0 if state.loop_in is None else min(state.loop_in, last)
     high = last if state.loop_out is None else min(state.loop_out, last)
     return (low, high) if low <= high else (high, low)
-
-
-def row_word(timeline: Timeline) -> str:
-    """What stands before a row's number."""
-    return "native" if timeline.row_is == "native step" else "row"
 
 
 def pill_text(frame: Frame, row: int, beyond: int = 0) -> str:
