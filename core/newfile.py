@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
+def same_place(one: Path | None, other: Path | None) -> bool:
+    """Whether both are given and name one file, there or not; links are followed."""
+    if one is None or other is None:
+        return False
+    # Unlike Path.resolve, this is silent about links that go in circles.
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
 def refuse_bad_target(
     target: str | Path, *, overwrite: bool, sources: Iterable[str | Path | None] = ()
 ) -> None:

@@ -1,6 +1,5 @@
 """``isoscope audit``: what is wrong with a recording; for people and for CI."""
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -94,10 +93,10 @@ def audit(
     """
     from isoscope.app.auditing import audit_files
     from isoscope.core.errors import UsageError
-    from isoscope.core.newfile import refuse_bad_target
+    from isoscope.core.newfile import refuse_bad_target, same_place
 
     sources = [*files, *([reference] if reference else [])]
-    if html is not None and junit is not None and _same(html, junit):
+    if same_place(html, junit):
         raise UsageError(f"--html and --junit both name {html}")
     for out in (html, junit):
         if out is not None:
@@ -130,10 +129,6 @@ def fails(findings: "Sequence[Finding]", fail_on: FailOn) -> bool:
         return False
     counted = SEVERITIES[: SEVERITIES.index(fail_on.value) + 1]
     return any(finding.severity in counted for finding in findings)
-
-
-def _same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _write(

@@ -1,6 +1,5 @@
 """``isoscope validate``: whether episodes can be trusted, rule by rule."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,10 +107,9 @@ def validate(
     with needs("validating"):
         from isoscope.app.datasets import choose, open_dataset, validated, waivers_of
     from isoscope.core.errors import UsageError
-    from isoscope.core.newfile import new_file, refuse_bad_target
+    from isoscope.core.newfile import new_file, refuse_bad_target, same_place
 
-    real = {os.path.realpath(out) for out in (html, junit) if out is not None}
-    if html is not None and junit is not None and len(real) == 1:
+    if same_place(html, junit):
         raise UsageError(f"--html and --junit both name {html}")
     sources = [source, transitions, workspace]
     for out in (html, junit):
