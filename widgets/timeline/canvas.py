@@ -78,6 +78,7 @@ class Canvas(QWidget):
         self._view = View.fit(1, 1)
         self._layout: Layout | None = None
         self._picture = QPixmap()
+        self._pictured: Frame | None = None  # what that was painted from
         self._overview = QPixmap()
         self._labels: list[QRectF] = []
         self._stale = self._overview_stale = True
@@ -212,9 +213,9 @@ class Canvas(QWidget):
         if loops[0] != loops[1]:
             self.update()
         elif (old.row, old.rows, old.beyond) != (new.row, new.rows, new.beyond):
-            frame = self.frame()
+            frame = self._shown()
             for state in (old, new):
-                row = state.row
+                row = overlay.within(state, frame).row
                 self._update_box(overlay.line_box(frame, row))
                 # wide enough for the labels that come back or go
                 pill = overlay.pill_box(frame, row, state.beyond)
@@ -230,7 +231,7 @@ class Canvas(QWidget):
         if old.selection != pointing.selection:
             self.update()
             return
-        frame = self.frame()
+        frame = self._shown()
         for row in (old.hover, pointing.hover):
             if row is not None:
                 self._update_box(overlay.line_box(frame, row))
@@ -244,9 +245,9 @@ class Canvas(QWidget):
             self._paint_message(painter)
             self._stale = False
             return
-        frame = self.frame()
-        if self._stale or self._picture.devicePixelRatio() != frame.scale:
-            self._render(frame)
+        if self._stale or self._picture.devicePixelRatio() != self.devicePixelRatioF():
+            self._render(self.frame())
+        frame = self._shown()
         region = event.rect()
         scale = frame.scale
         part = QRectF(
@@ -258,7 +259,8 @@ class Canvas(QWidget):
         painter.drawPixmap(QRectF(region), self._picture, part)
         painter.setClipRect(region)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        overlay.paint_overlay(painter, frame, self._state, self.pointing, self._labels)
+        state = overlay.within(self._state, frame)
+        overlay.paint_overlay(painter, frame, state, self.pointing, self._labels)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Lay out again."""
@@ -304,7 +306,7 @@ class Canvas(QWidget):
             paint_labels(painter, frame)
             paint_window(painter, frame)
         self._overview, self._overview_stale = overview, False
-        self._picture, self._labels = picture, labels
+        self._picture, self._pictured, self._labels = picture, frame, labels
         self._stale = False
 
     # -- growing ------------------------------------------------------------------
@@ -343,6 +345,11 @@ class Canvas(QWidget):
         self.painting_s += time.thread_time() - begin
         if self._pending:
             self._turn.start(0)
+
+    def _shown(self) -> Frame:
+        """What is seen now, which what moves has to fit, too."""
+        pictured = self._pictured
+        return pictured if self._pending and pictured is not None else self.frame()
 
     def _blank(self, frame: Frame) -> QPixmap:
         picture = QPixmap(self.size() * frame.scale)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, Qt
@@ -36,6 +36,12 @@ class Pointing:
 
     hover: int | None = None
     selection: tuple[int, int] | None = None
+
+
+def within(state: ClockState, frame: Frame) -> ClockState:
+    """The clock as it fits a picture: following the end, it is at the picture's."""
+    last = frame.timeline.rows - 1
+    return replace(state, row=last) if state.follow and state.row > last else state
 
 
 def loop_rows(state: ClockState) -> tuple[int, int] | None:

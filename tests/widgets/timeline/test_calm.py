@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from PySide6.QtGui import QColor
 
+from isoscope.core.clock import ClockState
 from isoscope.core.timeline.lanes import timeline_of
 from isoscope.core.timeline.model import Timeline, TimelineExtras
 from isoscope.widgets import turns as turns_module
+from isoscope.widgets.theme import tokens
 from isoscope.widgets.timeline import canvas as module
 from isoscope.widgets.timeline.canvas import Canvas
 from tests.widgets.timeline.stand_ins import recording_of, turns
@@ -89,3 +92,35 @@ def test_nothing_new_is_not_painted_anew(canvas) -> None:
     with canvas.calmly():
         pass
     assert not canvas.stale
+
+
+def playheads(canvas: Canvas) -> list[int]:
+    """Where lines of the playhead's colour begin, in what is seen."""
+    seen = canvas.grab().toImage()
+    middle, accent = round(canvas.place.lanes_top) + 2, QColor(tokens("dark").accent)
+    xs = [x for x in range(seen.width()) if seen.pixelColor(x, middle) == accent]
+    return [x for x in xs if x - 1 not in xs]
+
+
+def test_a_playhead_stays_where_its_row_is_seen(canvas, qtbot, monkeypatch) -> None:
+    monkeypatch.setattr(turns_module, "LATE_S", 60.0)
+    monkeypatch.setattr(module, "SLICE_S", 0.0)
+    canvas.set_state(ClockState(row=200, rows=ROWS))
+    (before,) = playheads(canvas)
+    updated = []
+    monkeypatch.setattr(canvas, "_update_box", updated.append)
+    grow(canvas, run_of(2 * ROWS))
+    canvas.set_state(ClockState(row=200, rows=2 * ROWS))
+    assert canvas.painting
+    assert playheads(canvas) == [before]
+    assert any(box.left() < before < box.right() for box in updated)
+    qtbot.waitUntil(lambda: not canvas.stale)
+    (after,) = playheads(canvas)
+    assert after < before
+
+
+def test_a_playhead_that_follows_is_at_the_end_of_what_is_seen(canvas, qtbot) -> None:
+    canvas.set_state(ClockState(row=ROWS - 1, rows=ROWS, follow=True))
+    (before,) = playheads(canvas)
+    canvas.set_state(ClockState(row=ROWS + 50, rows=ROWS + 51, follow=True))
+    assert playheads(canvas) == [before]
