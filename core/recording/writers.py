@@ -13,6 +13,9 @@ from pathlib import Path
 
 PROC = Path("/proc")
 SEARCH_S = 0.2  # at most, among the open files of all programs
+MOST_KNOWN = 64
+
+_known: dict[tuple[int, int], int] = {}  # who was found to write a device's inode
 
 
 def find_writer(path: str | Path, *, thorough: bool = False) -> str | None:
@@ -24,7 +27,9 @@ def find_writer(path: str | Path, *, thorough: bool = False) -> str | None:
         The file.
     thorough
         Look among the open files of all programs too, not only among the locks. Takes
-        some 20 ms on a desktop; also finds writers that lock nothing.
+        some 20 ms on a desktop; also finds writers that lock nothing. A busy machine
+        may have too many programs to look at them all; who was found once, and this
+        program itself, is always looked at.
 
     Returns
     -------
@@ -79,6 +84,10 @@ def _descriptors(pid: int, wanted: os.stat_result) -> list[str]:
 
 
 def _open_for_writing(wanted: os.stat_result) -> int | None:
+    file = wanted.st_dev, wanted.st_ino
+    for pid in (_known.pop(file, None), os.getpid()):
+        if pid is not None and _writes(pid, wanted):
+            return _noted(file, pid)
     deadline = time.monotonic() + SEARCH_S
     try:
         processes = [int(e.name) for e in os.scandir(PROC) if e.name.isdecimal()]
@@ -88,13 +97,26 @@ def _open_for_writing(wanted: os.stat_result) -> int | None:
     for pid in sorted(processes, reverse=True):
         if time.monotonic() > deadline:
             return None
-        for name in _descriptors(pid, wanted):
-            with suppress(OSError, ValueError, IndexError):
-                info = (PROC / str(pid) / "fdinfo" / name).read_text()
-                flags = int(info.split("flags:")[1].split()[0], 8)
-                if flags & (os.O_WRONLY | os.O_RDWR):
-                    return pid
+        if _writes(pid, wanted):
+            return _noted(file, pid)
     return None
+
+
+def _noted(file: tuple[int, int], pid: int) -> int:
+    if len(_known) >= MOST_KNOWN:
+        _known.clear()
+    _known[file] = pid
+    return pid
+
+
+def _writes(pid: int, wanted: os.stat_result) -> bool:
+    for name in _descriptors(pid, wanted):
+        with suppress(OSError, ValueError, IndexError):
+            info = (PROC / str(pid) / "fdinfo" / name).read_text()
+            flags = int(info.split("flags:")[1].split()[0], 8)
+            if flags & (os.O_WRONLY | os.O_RDWR):
+                return True
+    return False
 
 
 def _describe(pid: int) -> str:

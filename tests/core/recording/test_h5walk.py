@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -240,6 +242,29 @@ def test_a_writer_is_found_by_its_lock_or_by_its_open_file(tmp_path: Path) -> No
         assert found.endswith(me)
     assert writers.find_writer(path) is None
     assert writers.find_writer(tmp_path / "nothing") is None
+
+
+def test_a_writer_that_is_known_is_found_however_many_programs_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, others = tmp_path / "own.h5", tmp_path / "others.h5"
+    others.write_bytes(b"")
+    hold = "import sys; f = open(sys.argv[1], 'r+b'); print(flush=True); input()"
+    command = [sys.executable, "-c", hold, str(others)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        assert writers.find_writer(others, thorough=True) is not None
+        monkeypatch.setattr(writers, "SEARCH_S", -1.0)
+        found = writers.find_writer(others, thorough=True)
+        assert found is not None
+        assert found.endswith(f"(process {writer.pid})")
+        with own.open("wb"):
+            assert writers.find_writer(own, thorough=True) is not None
+        writer.kill()
+    assert writers.find_writer(others, thorough=True) is None
 
 
 def test_where_there_is_no_proc_nothing_is_known(
