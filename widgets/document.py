@@ -122,6 +122,7 @@ class Document:
         self.error = ""
         self.progress = (0, source.event_count)
         self.cursor = 0
+        self.follows = False  # whether the cursor sticks to the end
         self.selection = Selection()
         self.hidden: set[int] = set()  # actors not drawn, by index
         self.plots: list[FieldRef] = []

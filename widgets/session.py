@@ -102,6 +102,8 @@ class Session:
             self.clock.set_axes(document.axes(), keep_cursor=False)
             self._set_tail(document)
             self.clock.seek(document.cursor)
+            if document.follows:
+                self.clock.set_follow(True)
         self.active = document
         self.active_changed.emit(document)
 
@@ -191,6 +193,7 @@ class Session:
     def _remember_cursor(self) -> None:
         if self.active is not None:
             self.active.cursor = self.clock.row
+            self.active.follows = self.clock.state.follow
 
 
 def _several(document: Document) -> bool:

@@ -144,3 +144,19 @@ def test_playing_control_time_passes_over_the_others_turns(
         seen.append(clock.row)
         clock.tick(0.02)
     assert {document.analysis.owner(row) for row in seen} == {0}
+
+
+def test_a_run_that_is_followed_is_followed_again_when_looked_at_again(
+    session: Session, document: Document, recordings: Path
+) -> None:
+    session.clock.set_follow(True)
+    other = open_document(recordings / MISSED)
+    session.add(other)
+    assert not session.clock.state.follow
+    session.clock.seek(3)
+    session.activate(document)
+    assert session.clock.state.follow
+    assert session.clock.row == document.rows - 1
+    session.activate(other)
+    assert not session.clock.state.follow
+    assert session.clock.row == 3
