@@ -26,6 +26,7 @@ class Panel(QWidget):
 
     key: ClassVar[str] = ""
     title: ClassVar[str] = ""
+    subtitle_letters: ClassVar[int] = 0  # of it that go before the title bar's tools
     subtitle_changed = Signal(str)
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:

@@ -52,6 +52,8 @@ class DockTitle(QFrame):
         self.subtitle = ElidedLabel()
         self.subtitle.setObjectName("dim")
         self.subtitle.set_text(panel.subtitle)
+        letters = self.subtitle.fontMetrics().averageCharWidth()
+        self.subtitle.setMinimumWidth(panel.subtitle_letters * letters)
         panel.subtitle_changed.connect(self.subtitle.set_text)
         line = QHBoxLayout(self)
         line.setContentsMargins(9, 0, 6, 0)

@@ -129,7 +129,7 @@ LAYOUTS: dict[str, Layout] = {
             "Live",
             row(
                 (
-                    column((row(("sources", 20), ("scene", 80)), 60), ("timeline", 40)),
+                    column((row(("sources", 26), ("scene", 74)), 60), ("timeline", 40)),
                     66,
                 ),
                 (column((Tabs(("clocks", "signals")), 44), ("costs", 56)), 34),

@@ -12,11 +12,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from isoscope.app.crashes import CrashNet, log_file
+from isoscope.app.panels import PANELS
 from isoscope.app.window.layouts import LAYOUTS
 from isoscope.core.errors import UsageError
+from isoscope.core.timeline.pieces import Shape
 from isoscope.widgets.keys import ACTIONS
 from isoscope.widgets.session import FieldRef
 from isoscope.widgets.theme import DARK, LIGHT
+from tests.app import stand_ins
 from tests.app.conftest import SHIPPED, settle
 
 LEFT = Qt.MouseButton.LeftButton
@@ -91,6 +94,19 @@ def test_the_docks_lie_as_in_the_drawing(window):
     assert box("scene").width() > 2 * box("sources").width()
     transport = window.panels["transport"]
     assert transport.mapTo(window, QPointF(0, 0)).y() > box("timeline").bottom()
+
+
+def test_what_the_timeline_shows_goes_before_the_end_of_its_legend(make_window, qtbot):
+    timeline = {"timeline": PANELS["timeline"]}
+    window = make_window(panels=stand_ins.ALL | timeline)
+    panel = window.panels["timeline"]
+    title, legend = window.docks.docks["timeline"].title, panel._legend
+    entries = [(shape, "a long word of the legend") for shape in Shape]
+    legend.show_entries(entries)
+    panel.set_subtitle("all 126,653 native steps")
+    wanted = title.subtitle.fontMetrics().horizontalAdvance(panel.subtitle)
+    assert legend.sizeHint().width() > title.width()
+    qtbot.waitUntil(lambda: title.subtitle.width() >= wanted)
 
 
 def test_docks_that_lie_upon_each_other_are_named_in_one_title(window, qtbot):

@@ -62,6 +62,15 @@ class FactsTable(QWidget):
         """Columns at the present width."""
         return min(max(self.width() // COLUMN_PX, 1), MOST_COLUMNS)
 
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Lines of a column, and columns that have something in them."""
+        # What matters least comes last, and is left out where there is no room.
+        room = max((self.height() - 8) // self.line_px, 1)
+        lines = min(-(-max(len(self.facts), USUAL_FACTS) // self.columns), room)
+        used = min(-(-len(self.facts) // lines), self.columns)
+        return lines, max(used, 1)
+
     def height_in(self, width: int) -> int:
         """Height that the usual number of facts needs in this width."""
         columns = min(max(width // COLUMN_PX, 1), MOST_COLUMNS)
@@ -73,13 +82,10 @@ class FactsTable(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Paint them column by column."""
-        t, columns = self._t, self.columns
+        t, (lines, columns) = self._t, self.grid
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(t.panel))
         painter.fillRect(QRect(0, 0, self.width(), 1), QColor(t.border))
-        # What matters least comes last, and is left out where there is no room.
-        room = max((self.height() - 8) // self.line_px, 1)
-        lines = min(-(-max(len(self.facts), USUAL_FACTS) // columns), room)
         wide = (self.width() - 2 * PAD_PX) // columns
         metrics = QFontMetrics(self._names)
         name_px = max(

@@ -176,6 +176,9 @@ class StageBars(QWidget):
         """Paint which stage has which colour, in the order of the bars."""
         stages = dict.fromkeys(s for w in self.shown for s, _ in _stages(w))
         x, top = float(PAD_PX), self.height() - GAP_PX - BAR_PX
+        words = sum(13 + small.horizontalAdvance(stage.value) for stage in stages)
+        between = (self.width() - 2 * PAD_PX - words) / max(len(stages) - 1, 1)
+        between = min(max(between, 4.0), 12.0)
         for stage in sorted(stages, key=list(Stage).index):
             dot = QRectF(x, top + (BAR_PX - 9) / 2, 9, 9)
             if stage is Stage.WAIT:
@@ -187,7 +190,7 @@ class StageBars(QWidget):
             wide = small.horizontalAdvance(stage.value)
             box = QRectF(x + 13, top, wide + 4, BAR_PX)
             painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, stage.value)
-            x += wide + 25
+            x += 13 + wide + between
 
     def _colour(self, stage: Stage) -> QColor:
         place = _COLOURS.get(stage)

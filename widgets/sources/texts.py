@@ -155,7 +155,7 @@ def env_text(document: Document, env: int, cursor: int, *, short: bool = False) 
         if analysis.attribution.place(after).episode != place.episode:
             return f"{'' if short else 'ep '}{place.episode} ended"
     if place.control_step == 0:
-        return f"ep {place.episode} · reset"
+        return f"{place.episode}/0" if short else f"ep {place.episode} · reset"
     if place.control_step > 0:
         between = "/" if short else " · "
         return f"{'' if short else 'ep '}{place.episode}{between}{place.control_step}"

@@ -59,6 +59,7 @@ class TimelinePanel(Panel):
 
     key: ClassVar[str] = "timeline"
     title: ClassVar[str] = "Timeline"
+    subtitle_letters: ClassVar[int] = 26
 
     range_selected = Signal(int, int)
     view_changed = Signal()

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QPoint, Qt
 
+from isoscope.widgets.clocks.facts import Fact
 from isoscope.widgets.clocks.panel import ClocksPanel
+from isoscope.widgets.clocks.table import COLUMN_PX, FactsTable
 from isoscope.widgets.session import Session
 from isoscope.widgets.signals.span import Span
 from tests.widgets.opened import analysed_document, open_document
@@ -58,6 +60,17 @@ def test_the_table_follows_the_cursor(
     assert value(panel, "native step") == "34 of 125"
     assert value(panel, "goes on from") == "native 33, env 1"
     assert "scene 0.34001 s" in panel.table.accessibleDescription()
+
+
+def test_the_columns_of_few_facts_share_the_whole_width(qtbot) -> None:
+    table = FactsTable()
+    qtbot.addWidget(table)
+    table.resize(3 * COLUMN_PX + 10, table.height_in(3 * COLUMN_PX + 10))
+    table.show_facts([Fact(f"fact {at}", "102,189 of 102,228") for at in range(13)])
+    assert table.columns == 3
+    assert table.grid == (7, 2)
+    table.show_facts([Fact(f"fact {at}", "1") for at in range(15)])
+    assert table.grid == (7, 3)
 
 
 def test_a_click_in_a_plot_seeks(

@@ -178,6 +178,7 @@ def test_of_an_action_that_is_told_both_ways_the_clipped_one_is_plotted(
 def test_the_chip_says_where_each_is_at_the_cursor(missed, recordings) -> None:
     assert env_text(missed, 1, 0) == "not begun"
     assert env_text(missed, 0, 0) == "ep 1 · reset"
+    assert env_text(missed, 0, 0, short=True) == "1/0"
     assert env_text(missed, 0, 33) == "ep 1 · 8"
     assert env_text(missed, 1, 33) == "ep 1 · 8"
     assert env_text(missed, 0, 39) == "ep 1 · 10"

@@ -21,15 +21,20 @@ if TYPE_CHECKING:
     from isoscope.widgets.theme import Tokens
 
 MOST_CELLS = 64
+SHORT = {"terminated": "term.", "truncated": "cut"}
 Tone = Literal["error", "warning", "text", "dim"]
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A word about a cell's state; its tone is not the only thing that tells it."""
+    """A word about a cell's state; its tone is not the only thing that tells it.
+
+    `short` is for where there is no room for `text`; empty where that is cut instead.
+    """
 
     text: str
     tone: Tone
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +147,8 @@ class CellMaker:
             tone: Tone = "dim" if worst.severity == "note" else worst.severity
             chips.append(Chip(f"▲ {worst.id}", tone))
         for end in self._ends.at(env, row):
-            chips.append(Chip(end, "warning" if end == "truncated" else "text"))
+            tone = "warning" if end == "truncated" else "text"
+            chips.append(Chip(end, tone, SHORT[end]))
         if kind == StepKind.RESET:
             chips.append(Chip("reset", "dim"))
         return tuple(chips)

@@ -127,7 +127,9 @@ class CellLabels(QWidget):
             room = box.x + box.width - PAD - x - 2 * CHIP_PAD
             if room < LEAST_CHIP_PX:
                 break
-            text = metrics.elidedText(chip.text, Qt.TextElideMode.ElideRight, room)
+            cut = metrics.horizontalAdvance(chip.text) > room
+            text = chip.short if cut and chip.short else chip.text
+            text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
             wide = metrics.horizontalAdvance(text) + 2 * CHIP_PAD
             colour = QColor(getattr(t, chip.tone))
             glass = QColor(t.panel)

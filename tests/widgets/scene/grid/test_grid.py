@@ -109,7 +109,8 @@ def test_ends_and_findings_are_chips(tmp_path: Path) -> None:
     document.analysis.audit.findings[:] = [wrong]
     shown = Shown(document)
     shown.at(11)
-    terminated, truncated = Chip("terminated", "text"), Chip("truncated", "warning")
+    terminated = Chip("terminated", "text", "term.")
+    truncated = Chip("truncated", "warning", "cut")
     assert shown.mode.cells[0].chips == (terminated,)
     assert shown.mode.cells[1].chips == (terminated, truncated)
     assert shown.mode.cells[2].chips == (Chip("▲ missed-restore", "error"), terminated)
