@@ -120,7 +120,7 @@ def _waits(source: SourceChunks, at: int, of: Int64Array, now_s: float) -> str:
         wanted = ["being joined"]
     lasts = now_s - since
     known = np.isfinite(lasts) and lasts >= 0
-    return " and ".join(wanted) + (f", since {lasts:.3g} s" if known else "")
+    return " and ".join(wanted) + (f", for {_lasting(lasts)} so far" if known else "")
 
 
 def _last(source: SourceChunks, of: Int64Array, state: State) -> float:
@@ -146,12 +146,19 @@ def _fragments(told: Array, slots: Array, since_s: Array) -> tuple[str, ...]:
         if state == State.JOINED:  # what is joined is then stored in its scope
             word, joined = "stored in its scope" if joined else word, True
         which = "all slots" if first < 0 else _slots([(first, stop)])
-        when = f"+{1000 * after:.3g} ms" if np.isfinite(after) else "at an unknown time"
+        when = f"+{_lasting(after)}" if np.isfinite(after) else "at an unknown time"
         lines.append(f"{word}: {which}, {when}")
     if len(lines) > MOST_FRAGMENTS:
         left = len(lines) - MOST_FRAGMENTS + 1
         lines = [*lines[: MOST_FRAGMENTS - 1], f"and {left:,} more"]
     return tuple(lines)
+
+
+def _lasting(seconds: float) -> str:
+    """``"478 ms"``, ``"1.41 s"``, ``"1,234 s"``."""
+    if seconds < 0.9995:
+        return f"{1000 * seconds:.3g} ms"
+    return f"{seconds:.3g} s" if seconds < 999.5 else f"{seconds:,.0f} s"
 
 
 def _slots(ranges: list[tuple[int, int]]) -> str:

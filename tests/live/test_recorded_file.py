@@ -85,7 +85,11 @@ def test_a_waiting_chunk_says_what_for(recording):
     told = told_of(recording)
     facts = facts_of(told.chunks, ChunkKey(0, 0, 1, 0, 3), recording.wall_s[-1])
     assert facts.state == "parts of both halves"
-    assert facts.waits.startswith("the env part of slot 1, since ")
+    assert facts.waits.startswith("the env part of slot 1, for ")
+    later_s = recording.wall_s[-1] + 5000
+    later = facts_of(told.chunks, ChunkKey(0, 0, 1, 0, 3), later_s)
+    assert later.waits.startswith("the env part of slot 1, for 5,00")
+    assert later.waits.endswith(" s so far")
     assert facts.fragments[0].startswith("policy part: slots 0 to 1, +0 ms")
     assert "row 3" in facts.rows[0]
     assert "row 4" in facts.rows[1]

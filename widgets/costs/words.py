@@ -85,7 +85,7 @@ def headline(report: CostReport) -> str:
         return ""
     turn = seconds(worker.turn_s)
     most, spent = max(worker.stages.items(), key=lambda pair: pair[1])
-    of = f"of which {most.value} takes {share(spent, worker.turn_s)}"
+    of = f"{share(spent, worker.turn_s)} of it in {most.value}"
     if slowest is None:
         return f"A turn takes {turn}, {of}."
     named = [w for w in report.workers if w.envs]
@@ -102,12 +102,12 @@ def sums(report: CostReport) -> str:
     told = f"{report.samples[Phase.FIRST]:,} first and {steady:,} steady samples"
     if report.adds_up:
         return (
-            f"{told}. Without what is inside of them, all entries add up to the time "
-            f"at the top: {seconds(report.own_s)}."
+            f"{told}. Each without its parts, all entries add up to what the outermost "
+            f"take: {seconds(report.own_s)}."
         )
     return (
-        f"{told}. The entries don't add up: {seconds(report.own_s)} without what is "
-        f"inside of them, {seconds(report.top_s)} at the top."
+        f"{told}. The entries don't add up: {seconds(report.own_s)}, each without its "
+        f"parts; the outermost take {seconds(report.top_s)}."
     )
 
 

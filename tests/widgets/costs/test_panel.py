@@ -73,11 +73,11 @@ def test_it_names_the_slowest_and_shows_the_parts(
     panel: CostsPanel, document: Document
 ) -> None:
     assert panel.said.text().startswith(
-        "Slowest is worker 1 (env 2, 3): 40.0 ms a turn, of which substeps takes 60 %"
+        "Slowest is worker 1 (env 2, 3): 40.0 ms a turn, 60 % of it in substeps"
     )
     assert cell(panel, "step:step", 3) == "2.00 ms"
     assert cell(panel, "step:step/substeps", 4) == "60 %"
-    assert "all entries add up to the time at the top" in panel.note.text()
+    assert "all entries add up to what the outermost take" in panel.note.text()
     assert cell(panel, "worker:worker 1", 0).startswith("▲ worker 1")
     assert not panel.problems.isVisible()
 
