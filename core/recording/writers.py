@@ -9,9 +9,13 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-PROC = Path("/proc")
+from isoscope.core import procfs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 SEARCH_S = 0.2  # at most, among the open files of all programs
 MOST_KNOWN = 64
 
@@ -49,7 +53,7 @@ def find_writer(path: str | Path, *, thorough: bool = False) -> str | None:
 def _lock_holder(wanted: os.stat_result) -> int | None:
     """Process with an exclusive lock (flock or POSIX) on the file; 0 if unknown."""
     try:
-        lines = (PROC / "locks").read_text().splitlines()
+        lines = procfs.read("locks").splitlines()
     except OSError:
         return None
     device = f"{os.major(wanted.st_dev):02x}:{os.minor(wanted.st_dev):02x}"
@@ -76,7 +80,7 @@ def _descriptors(pid: int, wanted: os.stat_result) -> list[str]:
     """Names of the process's descriptors of this file, as far as we may look."""
     found: list[str] = []
     with suppress(OSError):
-        for entry in os.scandir(PROC / str(pid) / "fd"):
+        for entry in os.scandir(f"{procfs.PROC}/{pid}/fd"):
             with suppress(OSError):
                 if os.path.samestat(os.stat(entry.path), wanted):
                     found.append(entry.name)
@@ -90,7 +94,7 @@ def _open_for_writing(wanted: os.stat_result) -> int | None:
             return _noted(file, pid)
     deadline = time.monotonic() + SEARCH_S
     try:
-        processes = [int(e.name) for e in os.scandir(PROC) if e.name.isdecimal()]
+        processes = [int(e.name) for e in os.scandir(procfs.PROC) if e.name.isdecimal()]
     except OSError:
         return None
     # The youngest first: a writer was started recently more often than not.
@@ -112,7 +116,7 @@ def _noted(file: tuple[int, int], pid: int) -> int:
 def _writes(pid: int, wanted: os.stat_result) -> bool:
     for name in _descriptors(pid, wanted):
         with suppress(OSError, ValueError, IndexError):
-            info = (PROC / str(pid) / "fdinfo" / name).read_text()
+            info = procfs.read(pid, "fdinfo", name)
             flags = int(info.split("flags:")[1].split()[0], 8)
             if flags & (os.O_WRONLY | os.O_RDWR):
                 return True
@@ -123,7 +127,7 @@ def _describe(pid: int) -> str:
     if not pid:
         return "another program"
     try:
-        name = (PROC / str(pid) / "comm").read_text().strip()
+        name = procfs.read(pid, "comm").strip()
     except OSError:
         name = ""
     return f"{name or 'a program'} (process {pid})"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from pathlib import Path
 
-PROC = Path("/proc")
+from isoscope.core import procfs
 
 
 def started(process: int) -> int:
@@ -30,7 +29,7 @@ def alive(process: int, since: int = 0) -> bool:
     """
     if process <= 0:
         return False
-    if PROC.is_dir() and (PROC / "self").exists():
+    if procfs.is_there():
         found = _stat(process)
         if found is None or found[0] in "ZX":
             return False
@@ -57,7 +56,7 @@ def host() -> str:
 def _stat(process: int) -> tuple[str, int] | None:
     """State and start of a process."""
     try:
-        text = (PROC / str(process) / "stat").read_text("utf-8", "replace")
+        text = procfs.read(process, "stat")
         # The program's name, in brackets, may hold anything.
         fields = text.rpartition(")")[2].split()
         return fields[0], int(fields[19])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import h5py
 import numpy as np
 
+from isoscope.core import procfs
 from isoscope.core.errors import ReadError, one_line
 from isoscope.core.recording.labelled.forms import (
     HEAD_BYTES,
@@ -25,7 +26,7 @@ from isoscope.core.recording.labelled.forms import (
 )
 from isoscope.core.recording.labelled.metadata import CHUNKS_BYTES, bound_metadata
 from isoscope.core.recording.labelled.sound import Sound
-from isoscope.core.recording.writers import PROC, find_writer
+from isoscope.core.recording.writers import find_writer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,7 +165,7 @@ def writer_of(path: Path) -> str | None:
     Where nothing is known of open files (elsewhere than on Linux), a file that was
     changed a moment ago has a writer.
     """
-    if PROC.is_dir():
+    if procfs.is_there():
         return find_writer(path, thorough=True)
     with suppress(OSError):
         if abs(time.time() - path.stat().st_mtime) < RECENT_S:
