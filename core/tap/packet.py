@@ -60,12 +60,11 @@ class Outflow:
 
     def __init__(self, intake: Intake) -> None:
         self.intake = intake
-        self._taken: list[int] = []
         self._blobs = 0
 
     def take(self) -> Packet:
         """Take what has come since; may be empty."""
-        batch = self.intake.take_news(self._taken)
+        batch = self.intake.take_news()
         first, self._blobs = self._blobs, self._blobs + len(batch.blobs)
         packet = Packet(
             batch.definitions,

@@ -29,7 +29,10 @@ class Buffer:
         Number of the first one in the table.
     """
 
-    __slots__ = ("capacity", "count", "first", "raw", "rows", "schema", "table")
+    __slots__ = (
+        *("capacity", "count", "first", "raw", "rows", "schema", "table"),
+        "_taken",
+    )
 
     def __init__(self, table: int, schema: Schema, first: int = 0) -> None:
         self.table = table
@@ -37,6 +40,7 @@ class Buffer:
         self.capacity = schema.block_rows
         self.first = first
         self.count = 0
+        self._taken = first  # rows before this one were copied out
         self._begin()
 
     def _begin(self) -> None:
@@ -48,13 +52,28 @@ class Buffer:
         """Rows of the table so far."""
         return self.first + self.count
 
-    def seal(self) -> np.ndarray[Any, Any]:
-        """Take the rows out, and begin anew after them."""
-        rows = self.rows[: self.count]
+    def news(self) -> tuple[int, np.ndarray[Any, Any]]:
+        """A copy of the rows that were not taken yet, and the first one's number."""
+        first = max(self._taken, self.first)
+        self._taken = len(self)
+        return first, self.rows[first - self.first : self.count].copy()
+
+    def seal(self) -> tuple[int, np.ndarray[Any, Any]]:
+        """Take the rows out that `news` did not, and begin anew after them all.
+
+        Where it took some, rows are copied and the memory stays: whoever takes news
+        goes on for as long as the run does, and blocks that come and go with each
+        few hundred rows would leave holes in a process's heap.
+        """
+        if self._taken > self.first:
+            first, rows = self.news()
+            self.rows[: self.count] = 0
+        else:
+            first, rows = self.first, self.rows[: self.count]
+            self._begin()
         self.first += self.count
         self.count = 0
-        self._begin()
-        return rows
+        return first, rows
 
     def waiting(self) -> Waiting | None:
         """A copy of the rows, for the journal."""

@@ -337,10 +337,10 @@ class Intake:
         return REFUSED
 
     def _seal(self, buffer: Buffer) -> None:
-        first = buffer.first
-        rows = buffer.seal()
-        self._sealed.append(Block(buffer.table, buffer.schema, first, rows))
-        self._waits(rows.nbytes)
+        first, rows = buffer.seal()
+        if len(rows):
+            self._sealed.append(Block(buffer.table, buffer.schema, first, rows))
+            self._waits(rows.nbytes)
 
     def _waits(self, more: int) -> None:
         self.backlog += more
@@ -379,36 +379,22 @@ class Intake:
             self._definitions = bytearray()
             return batch
 
-    def take_news(self, taken: list[int]) -> Batch:
+    def take_news(self) -> Batch:
         """Take out all that came since, for whoever wants rows but no journal.
 
         Rows that stay in their buffers are copied, each once: frames are filled in
-        where they lie.
-
-        Parameters
-        ----------
-        taken
-            Rows by table that were taken out before; is brought up to date.
+        where they lie. An intake that is emptied so is not emptied by `take`.
         """
-        blocks: list[Block] = []
         with self.lock:
             self.catch_up()
-            taken += [0] * (len(self.buffers) - len(taken))
-            for block in self._sealed:
-                skip = taken[block.table] - block.first
-                rows = block.rows[skip:] if skip > 0 else block.rows
-                if len(rows):
-                    first = block.first + len(block.rows) - len(rows)
-                    blocks.append(Block(block.table, block.schema, first, rows))
-                taken[block.table] = block.first + len(block.rows)
+            blocks = self._sealed
             for buffer in self.buffers:
-                first = max(taken[buffer.table], buffer.first)
-                if first < len(buffer):
-                    rows = buffer.rows[first - buffer.first : buffer.count].copy()
+                first, rows = buffer.news()
+                if len(rows):
                     blocks.append(Block(buffer.table, buffer.schema, first, rows))
-                    taken[buffer.table] = len(buffer)
+            lengths = [len(buffer) for buffer in self.buffers]
             batch = Batch(
-                *(blocks, [], list(taken), self._blobs, bytes(self._definitions)),
+                *(blocks, [], lengths, self._blobs, bytes(self._definitions)),
                 bytes=self.backlog,
             )
             self._sealed, self._blobs = [], []

@@ -34,18 +34,18 @@ class Native:
         return self.intake.later(self.table, self.pack, env, size)
 
     def taken(self) -> Any:
-        batch = self.intake.take_news([])
+        batch = self.intake.take_news()
         parts = [b.rows for b in batch.blocks if b.table == self.table]
         return np.concatenate(parts)
 
 
 @given(st.lists(st.sampled_from(["later", "now", "take", "event"]), max_size=40))
 def test_order_and_numbers_are_those_of_rows_packed_at_once(doing: list[str]) -> None:
-    both, parts, taken = Native(), [], [0]
+    both, parts = Native(), []
     count = 0
     for what in doing:
         if what == "take":
-            batch = both.intake.take_news(taken)
+            batch = both.intake.take_news()
             parts += [b.rows for b in batch.blocks if b.table == both.table]
             continue
         if what == "event":
@@ -58,7 +58,7 @@ def test_order_and_numbers_are_those_of_rows_packed_at_once(doing: list[str]) ->
         assert row == count
         count += 1
         assert both.recorder.rows == count
-    batch = both.intake.take_news(taken)
+    batch = both.intake.take_news()
     parts += [b.rows for b in batch.blocks if b.table == both.table]
     rows = np.concatenate([np.zeros(0, t.NATIVE.dtype), *parts])
     assert rows["env"].tolist() == list(range(count))
@@ -114,7 +114,7 @@ def test_events_keep_their_words_and_their_order() -> None:
     native.recorder.event(r.SceneEvent("exception", env=2, detail={"why": "so"}))
     native.recorder.event(r.SceneEvent("capture", env=3))
     table = native.intake.tables["events"]
-    batch = native.intake.take_news([])
+    batch = native.intake.take_news()
     [rows] = [b.rows for b in batch.blocks if b.table == table]
     assert rows["env"].tolist() == [1, 2, 3]
     assert rows["snapshot"].tolist() == [7, -1, -1]
