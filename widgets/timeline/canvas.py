@@ -243,6 +243,7 @@ class Canvas(QWidget):
         painter = QPainter(self)
         if not self.timeline.rows:
             self._paint_message(painter)
+            self._picture, self._pictured = QPixmap(), None  # another one's by now
             self._stale = False
             return
         if self._stale or self._picture.devicePixelRatio() != self.devicePixelRatioF():

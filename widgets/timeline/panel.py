@@ -477,5 +477,5 @@ def _why_empty(document: Document) -> str:
     if document.phase in (Phase.OPENING, Phase.INDEXING):
         return f"Reading {document.name} …"
     if document.phase is Phase.LIVE:
-        return f"{document.name} is joined. Its first native step will appear here."
+        return f"{document.name} is joined. Its first step will appear here."
     return NO_STEPS

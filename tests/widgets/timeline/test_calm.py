@@ -88,6 +88,18 @@ def test_what_the_user_does_is_painted_at_once(canvas, qtbot, monkeypatch) -> No
     assert canvas.view.per_px < view.per_px
 
 
+def test_nothing_of_the_run_before_is_seen_of_one_that_begins(canvas) -> None:
+    canvas.set_timeline(Timeline(0, 0, ()), "nothing yet")
+    canvas.repaint()
+    grow(canvas, run_of(4))
+    assert not canvas.painting
+    canvas.repaint()
+    seen = picture(canvas)
+    canvas.set_timeline(run_of(4))
+    canvas.repaint()
+    assert seen == picture(canvas)
+
+
 def test_nothing_new_is_not_painted_anew(canvas) -> None:
     with canvas.calmly():
         pass
