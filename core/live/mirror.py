@@ -80,7 +80,7 @@ class Mirror:
 
     @property
     def whole(self) -> bool:
-        """Whether the first native step that came, if any has, was the run's first."""
+        """Whether the first row that came, if any has, was the run's first."""
         return self._merger.began in (None, 0)
 
     def take(self, packet: Packet, missed: int = 0) -> None:

@@ -56,6 +56,16 @@ class _Table:
         return 0 if name == "snapshots" else 2 if name in _FIXED or self.over else 1
 
 
+def _unbroken(came: list[tuple[int, int]]) -> int:
+    """Where the last rows without a gap begin; what came is (first, count), sorted."""
+    begin, stop = came[0][0], came[0][0]
+    for first, count in came:
+        if first != stop:
+            begin = first
+        stop = first + count
+    return begin
+
+
 class Merger:
     """Merges one source.
 
@@ -80,8 +90,15 @@ class Merger:
         self._actors: dict[int, int] = {-1: -1}
         self._snapshots: dict[int, int] = {}
         self._maps = {"native": RowMap(), "transitions": RowMap()}
-        # Which native step of the source was the first that came; None before that.
-        self.began: int | None = None
+        self._began: dict[str, int] = {}
+
+    @property
+    def began(self) -> int | None:
+        """From which native step of the source on all came; None before any.
+
+        Of a source that lets nobody see native steps: from which transition on.
+        """
+        return self._began.get("native", self._began.get("transitions"))
 
     def take(self, packet: Packet) -> None:
         """Merge a packet.
@@ -112,10 +129,12 @@ class Merger:
         # Others name these rows, which are added further down.
         for over, rows_map in self._maps.items():
             at = self.target.length(over)
+            mine = self._fixed.get(over, -1)
+            came = sorted((first, len(b)) for name, first, b in blocks if name == mine)
+            if came and over not in self._began:
+                self._began[over] = _unbroken(came)
             for name, first, rows in blocks:
-                if name == self._fixed.get(over, -1):
-                    if over == "native" and self.began is None:
-                        self.began = first
+                if name == mine:
                     rows_map.add(first, at, len(rows))
                     at += len(rows)
         ends = {over: self._end(over, blocks) for over in self._maps}

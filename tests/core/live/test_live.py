@@ -10,6 +10,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
 import numpy as np
 import pytest
 import zmq
@@ -128,6 +129,23 @@ def test_a_window_that_is_there_first_misses_nothing(windows: list[Window]) -> N
     until(lambda: hub()._guests.watching)
     run(env, 5)
     until(lambda: window.rows >= 10)
+    assert window.source.whole
+    windows.append(late := Window())
+    until(lambda: late.rows >= 1)
+    assert not late.source.whole
+    tap.detach()
+
+
+def test_of_control_steps_it_is_told_too_that_the_first_are_not_there(
+    windows: list[Window],
+) -> None:
+    env = tap.attach(gymnasium.make("CartPole-v1"), name="mine")
+    windows.append(window := Window())
+    until(lambda: hub()._guests.watching)
+    env.reset(seed=1)
+    for _ in range(3):
+        env.step(0)
+    until(lambda: window.rows == 4)
     assert window.source.whole
     windows.append(late := Window())
     until(lambda: late.rows >= 1)
