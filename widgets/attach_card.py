@@ -45,19 +45,25 @@ class _Line(QFrame):
 
     def __init__(self, row: RunRow) -> None:
         super().__init__()
-        self.row = row
         self.setObjectName("recent_row")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setAccessibleName(f"Join {row.name}, {row.about}")
-        name, about = QLabel(row.name), QLabel(f"{row.about} · {row.address}")
-        about.setObjectName("dim")
+        self._name, self._about = QLabel(), QLabel()
+        self._about.setObjectName("dim")
+        self.show_row(row)
         line = QHBoxLayout(self)
         line.setContentsMargins(12, 7, 12, 7)
         line.setSpacing(16)
-        line.addWidget(name)
+        line.addWidget(self._name)
         line.addStretch(1)
-        line.addWidget(about)
+        line.addWidget(self._about)
+
+    def show_row(self, row: RunRow) -> None:
+        """Say this of its run."""
+        self.row = row
+        self.setAccessibleName(f"Join {row.name}, {row.about}")
+        self._name.setText(row.name)
+        self._about.setText(f"{row.about} · {row.address}")
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         """A click joins it."""
@@ -80,7 +86,6 @@ class AttachCard(Overlay):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, 560, 96)
         self.lines: list[_Line] = []
-        self._rows: tuple[RunRow, ...] | None = None
         title = QLabel("Attach to a run")
         title.setObjectName("card_title")
         self.empty = QLabel(NONE_YET)
@@ -120,27 +125,40 @@ class AttachCard(Overlay):
         self.body.addLayout(inside)
 
     def show_runs(self, rows: Sequence[RunRow]) -> None:
-        """List these runs."""
-        if tuple(rows) == self._rows:
-            return
-        self._rows = tuple(rows)
-        for line in self.lines:
+        """List these runs; the line of one that was there keeps the keyboard."""
+        before = {line.row.address: line for line in self.lines}
+        lines = []
+        for at, row in enumerate(rows):
+            line = before.pop(row.address, None)
+            if line is None:
+                line = self._line(row)
+            line.show_row(row)
+            if self._list.indexOf(line) != at:
+                self._list.insertWidget(at, line)
+            lines.append(line)
+        changed, self.lines = lines != self.lines, lines
+        orphaned = any(line.hasFocus() for line in before.values())
+        for line in before.values():
             self._list.removeWidget(line)
             line.hide()
             line.deleteLater()
-        self.lines = []
-        for row in rows:
-            line = _Line(row)
-            line.chosen.connect(lambda row=row: self._join(row.address))
-            self._list.addWidget(line)
-            self.lines.append(line)
         self.empty.setVisible(not rows)
-        if self.isVisible():
+        if orphaned:
+            self._focus_first()
+        if changed and self.isVisible():
             self._place()
+
+    def _line(self, row: RunRow) -> _Line:
+        line = _Line(row)
+        line.chosen.connect(lambda: self._join(line.row.address))
+        return line
 
     def open_card(self) -> None:
         """Show it, with the keyboard on the first run or in the address."""
         super().open_card()
+        self._focus_first()
+
+    def _focus_first(self) -> None:
         (self.lines[0] if self.lines else self.address).setFocus()
 
     def _typed(self, text: str) -> None:

@@ -6,12 +6,13 @@ import threading
 import time
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
 from isoscope.app.commands import attach as command
 from isoscope.app.main import main
+from isoscope.widgets.attach_card import RunRow
 from isoscope.widgets.document import Phase
 from tests.app import stand_ins
 from tests.app.cli import as_json, printed, refused
@@ -67,6 +68,39 @@ def test_an_address_where_nothing_is_is_told_in_the_bar(window, qtbot, address, 
     assert says in bar.messages[-1].text
     assert bar.messages[-1].level == "error"
     assert window.session.documents == []
+
+
+def test_the_keyboard_stays_on_a_run_while_the_list_is_told_anew(window, qtbot):
+    card = open_card(window, qtbot)
+    window.attach._look.stop()
+    qtbot.waitUntil(lambda: not window.attach._looking)
+
+    def rows(seconds, *ports):
+        return [RunRow(f"tcp://127.0.0.1:{p}", "run", f"{seconds} s") for p in ports]
+
+    card.show_runs(rows(1, 5, 6))
+    second = card.lines[1]
+    qtbot.waitUntil(second.isVisible)
+    second.setFocus()
+    card.show_runs(rows(2, 5, 6))
+    assert card.lines[1] is second
+    assert "2 s" in second.accessibleName()
+    card.show_runs(rows(3, 4, 6, 7))
+    assert [line.row.address[-1] for line in card.lines] == ["4", "6", "7"]
+    assert QApplication.focusWidget() is second
+    qtbot.waitUntil(lambda: all(line.isVisible() for line in card.lines))
+    tops = [line.mapTo(card, QPoint(0, 0)).y() for line in card.lines]
+    assert tops == sorted(tops)
+    card.show_runs(rows(4, 4, 7))
+    assert QApplication.focusWidget() is card.lines[0]
+    card.show_runs([])
+    assert QApplication.focusWidget() is card.address
+    asked = []
+    card.join_asked.connect(lambda address, *_: asked.append(address))
+    card.show_runs(rows(5, 4))
+    card.show_runs(rows(6, 4))
+    qtbot.mouseClick(card.lines[0], Qt.MouseButton.LeftButton)
+    assert asked == ["tcp://127.0.0.1:4"]
 
 
 def test_a_run_is_listed_joined_by_enter_and_watched_to_its_end(window, qtbot):
