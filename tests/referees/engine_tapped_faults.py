@@ -45,6 +45,17 @@ def exception(env):
     raise ArithmeticError("the policy's head is lost")
 
 
+def pulled(env):
+    """The same by a callback, within the native step."""
+    scene = env._scene
+
+    def pull(info):
+        scene.cancel_callback(handle)
+        gravity(env)
+
+    handle = scene.register_pre_step_callback("pull", pull)
+
+
 def none(env):
     pass
 

@@ -212,6 +212,7 @@ def test_a_missed_restore_is_found_exactly(engine: Path, tmp_path: Path) -> None
     ("fault", "key", "new"),
     [
         ("gravity", "gravity", [0.0, -3.0, 0.0]),
+        ("pulled", "gravity", [0.0, -3.0, 0.0]),
         ("inertia", "jointInertia", [30.0, 0.0]),
         ("density", "density", 700.0),
         ("friction", "viscous", 0.5),
@@ -247,6 +248,7 @@ def test_who_changed_what_is_told(
     [
         ("missed", ("missed-restore", 1, 1, 5), ()),
         ("gravity", ("config-changed", 1, 1, 5), ()),
+        ("pulled", ("config-changed", 1, 1, 5), ()),
         ("inertia", ("config-changed", 1, 1, 5), ()),
         ("density", ("config-changed", 1, 1, 5), ()),
         ("friction", ("config-changed", 1, 1, 5), ()),

@@ -9,6 +9,7 @@ import numpy as np
 
 from isoscope.core.errors import IsoscopeError
 from isoscope.core.replay.scene_engine import filled, same_value
+from isoscope.core.tap.adapters.superdex.configuration import constraints_of, pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -123,6 +124,12 @@ class Settings:
             scene.set_solver_params(put(scene.get_solver_params(), rest, value))
         elif head == "contactLayers":
             self._layers(rest, value)
+        elif head == "constraints":
+            number, _, name = rest.partition("/")
+            constraint = dict(constraints_of(scene))[f"{head}/{number}"]
+            getattr(constraint, f"set_{name}")(value)
+        elif head == "contactPairs":
+            self._pair(key, value)
         else:
             raise SettingError(f"nothing is known that sets {key}")
 
@@ -133,6 +140,14 @@ class Settings:
             for b in known:
                 if names == f"{a}/{b}":
                     self._scene.enable_layer_contact_asymmetric(a, b, enabled)
+
+    def _pair(self, key: str, value: Any) -> None:
+        scene = self._scene
+        for whose, a, b in pairs_of(self._actors):
+            if key.startswith(f"{whose}/"):
+                own = scene.get_contact_pair_params_override(a, b)
+                put(own, key[len(whose) + 1 :], value)
+                scene.set_contact_pair_params_override(a, b, own)
 
     def _of_actor(
         self, actor: Any, name: str, value: Any, masses: Mapping[str, Any]

@@ -193,8 +193,10 @@ class Actors:
             fill(values)
         except Exception:  # noqa: BLE001 the engine's way to say that there is none
             return
-        readers.joints.append((fill, values))
         target = {"force": "force", "targetPose": "controller_target"}.get(name, "")
+        if target:
+            readers.inputs[known.number, name] = len(readers.joints)
+        readers.joints.append((fill, values))
         same = size == len(names)
         low: tuple[float, ...] = ()
         high: tuple[float, ...] = ()

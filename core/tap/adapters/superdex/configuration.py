@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.core.recording.labelled.records import DIGEST_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from isoscope.core.tap.adapters.superdex.actors import Known
 
@@ -30,6 +30,14 @@ ACTOR_VALUES = (
     ("get_soft_material_params", "material"),
     ("get_recentering_params", "recentering"),
 )
+# Of constraints.
+CONSTRAINT_VALUES = (
+    ("get_stiffness", "stiffness"),
+    ("get_damping", "damping"),
+    ("get_saturation", "saturation"),
+)
+MOST_CONSTRAINTS = 1024  # whose values are read; a cloth may have one a node
+MOST_PAIRED = 256  # actors that are looked through for pairs with contact of their own
 
 
 class Configuration:
@@ -48,10 +56,15 @@ class Configuration:
         self._physics = physics
         # What an actor does not have it never has: not asked twice.
         self._without: set[tuple[int, str]] = set()
+        self._pairs: list[tuple[str, Any, Any]] | None = None  # None: not looked for
+
+    def look_for_pairs(self) -> None:
+        """Look again, when next read, which actors' contact has values of its own."""
+        self._pairs = None
 
     def read(self, actors: Iterable[Known]) -> dict[str, Any]:
         """Everything that can be read, as plain values by name."""
-        scene = self._scene
+        scene, actors = self._scene, list(actors)
         found: dict[str, Any] = {
             "gravity": scene.get_gravity().tolist(),
             "topology/actors": int(scene.get_num_actors()),
@@ -67,7 +80,29 @@ class Configuration:
         self._layers(found)
         for known in actors:
             self._actor(known, found)
+        for key, constraint in constraints_of(scene):
+            for getter, value_name in CONSTRAINT_VALUES:
+                value = _asked(constraint, getter)
+                if value is not None:
+                    found[f"{key}/{value_name}"] = _plain(value)
+        self._contact_pairs(actors, found)
         return found
+
+    def _contact_pairs(self, known: list[Known], found: dict[str, Any]) -> None:
+        """What holds for the contact of two actors instead of their own values."""
+        scene = self._scene
+        if self._pairs is None:
+            actors = {f"{k.actor.get_name()}#{k.number}": k.actor for k in known}
+            asks = hasattr(scene, "has_contact_pair_params_override")
+            self._pairs = [
+                (key, a, b)
+                for key, a, b in (pairs_of(actors) if asks else ())
+                if _asked(scene, "has_contact_pair_params_override", a, b)
+            ]
+        for key, a, b in self._pairs:
+            value = _asked(scene, "get_contact_pair_params_override", a, b)
+            if value is not None:
+                _spread(value, key, found, 0)
 
     def _actor(self, known: Known, found: dict[str, Any]) -> None:
         actor, number = known.actor, known.number
@@ -99,6 +134,40 @@ class Configuration:
                 on = _asked(self._scene, "is_layer_contact_enabled", a, b)
                 if on is not None:
                     found[f"contactLayers/{a}/{b}"] = bool(on)
+
+
+def constraints_of(scene: Any) -> list[tuple[str, Any]]:
+    """The scene's constraints, in its order, with what the names of values begin by."""
+    handles: list[Any] = []
+    try:
+        scene.for_each_constraint(lambda one: handles.append(one.get_handle()))
+        return [
+            (f"constraints/{k}", scene.get_constraint(handle))
+            for k, handle in enumerate(handles[:MOST_CONSTRAINTS])
+        ]
+    except Exception:  # noqa: BLE001 another release of the engine
+        return []
+
+
+def pairs_of(actors: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Handles of all pairs of actors, with what the names of values begin by.
+
+    Parameters
+    ----------
+    actors
+        By ``NAME#NUMBER``.
+    """
+    if len(actors) > MOST_PAIRED:
+        return []
+    told = []
+    for named, actor in actors.items():
+        name, _, number = named.rpartition("#")
+        told.append((f"{name}({number})", actor.get_handle()))
+    return [
+        (f"contactPairs/{one}/{two}", a, b)
+        for k, (one, a) in enumerate(told)
+        for two, b in told[k + 1 :]
+    ]
 
 
 def digest(values: dict[str, Any]) -> bytes:

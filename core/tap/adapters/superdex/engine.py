@@ -36,6 +36,8 @@ ACTOR_SETTINGS = (
 watched: dict[Any, SceneWatch] = {}
 # Actors of theirs that need no more than what is read after every step anyway.
 quiet: set[Any] = set()
+# What watches the scenes that are within a native step right now.
+stepping: set[SceneWatch] = set()
 # Who is in an environment's reset right now, by thread: it may make a new scene.
 newcomers: dict[int, Callable[[Any], SceneWatch | None]] = {}
 # Whose environment it is, by its id: weak references are dead while one is finalised.
@@ -139,11 +141,14 @@ def _step(original: Callable[..., Any], name: str) -> Callable[..., Any]:
                 return call(scene, time_step_sec)
         if watch.dirty:
             watch.begins()
+        stepping.add(watch)
         try:
             result = call(scene, time_step_sec)
         except BaseException as error:
-            watch.failed("step", error)
+            stepping.discard(watch)
+            watch.broke(time_step_sec, error)
             raise
+        stepping.discard(watch)
         watch.stepped(time_step_sec)
         return result
 
@@ -229,28 +234,32 @@ def _leave(original: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _scene_setting(original: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def change(scene: Any, *args: Any, **kwargs: Any) -> Any:
-        watch = find(scene)
-        if watch is not None:
-            watch.changes()
-        try:
-            return original(scene, *args, **kwargs)
-        finally:
-            if watch is not None:
-                watch.changed(topology=name.startswith(("create_", "destroy_")))
-
-    return change
+    return setting(original, name, find)
 
 
 def _actor_setting(original: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def change(actor: Any, *args: Any, **kwargs: Any) -> Any:
-        watch = find_of(actor)
+    return setting(original, name, find_of)
+
+
+def setting(
+    original: Callable[..., Any], name: str, finds: Callable[[Any], SceneWatch | None]
+) -> Callable[..., Any]:
+    """A method that changes the configuration or the topology.
+
+    Parameters
+    ----------
+    finds
+        What watches the scene, given what the method is of.
+    """
+
+    def change(thing: Any, *args: Any, **kwargs: Any) -> Any:
+        watch = finds(thing)
         if watch is not None:
-            watch.changes()
+            watch.changes(within=watch in stepping)
         try:
-            return original(actor, *args, **kwargs)
+            return original(thing, *args, **kwargs)
         finally:
             if watch is not None:
-                watch.changed(topology="pose_controller" in name)
+                watch.changed(name, within=watch in stepping)
 
     return change

@@ -47,6 +47,9 @@ class Readers:
         velocities.
     joints
         Of each articulation: what fills in an array, and that array.
+    inputs
+        Which of these are control inputs: their places there, by their actor's number
+        and their name.
     soft
         Of each deformable body: what gives its displacements, and its own frame.
     """
@@ -55,6 +58,7 @@ class Readers:
     frame: Frame | None = None
     rigid: list[Body] = field(default_factory=list)
     joints: list[Joints] = field(default_factory=list)
+    inputs: dict[tuple[int, str], int] = field(default_factory=dict)
     soft: list[tuple[Get, Frame]] = field(default_factory=list)
 
     def frames(self) -> list[Frame]:
@@ -82,6 +86,27 @@ class Readers:
         rest += sum(_size(get) for get, _ in self.soft)
         order += range(first, first + rest)
         return Layout(np.dtype(self.real).str, first + rest, order)
+
+    def taken_inputs(self) -> dict[tuple[int, str], slice]:
+        """Where the control inputs lie in what `take` adds, in bytes."""
+        size = np.dtype(self.real).itemsize
+        at = (_QUATERNION + _VECTORS * _VECTOR) * len(self.rigid)
+        ends = [at]
+        for _, values in self.joints:
+            ends.append(ends[-1] + len(values))
+        return {
+            key: slice(size * ends[place], size * ends[place + 1])
+            for key, place in self.inputs.items()
+        }
+
+    def read_inputs(self) -> dict[tuple[int, str], bytes]:
+        """The control inputs as they are now, as `take` gives them."""
+        found = {}
+        for key, place in self.inputs.items():
+            fill, values = self.joints[place]
+            fill(values)
+            found[key] = bytes(memoryview(values).cast("B")) if len(values) else b""
+        return found
 
     def taker(self, physics: Any) -> Take:
         """What reads all of it; given bytes, it returns these with the values after.

@@ -20,10 +20,10 @@ from isoscope.core.tap.adapters.superdex.actors import Actors
 from isoscope.core.tap.adapters.superdex.build import statuses_of
 from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
 from isoscope.core.tap.adapters.superdex.native_rows import NativeRows, pack_event
-from isoscope.core.tap.raw_natives import pack_head, state_digest
+from isoscope.core.tap.raw_natives import HEAD_BYTES, pack_head, state_digest
 
 if TYPE_CHECKING:
-    from isoscope.core.tap.adapters.superdex.readers import Take
+    from isoscope.core.tap.adapters.superdex.readers import Readers, Take
     from isoscope.core.tap.session import TapSession
 
 # As plain numbers: an enumeration's members take longer to pack.
@@ -106,7 +106,11 @@ class SceneWatch:
         self.dirty = True
         self._looked_ns = 0
         self._new_topology = True
-        self._late = False  # a link was pushed whose forces are not read yet
+        # A link was pushed whose forces are not read yet; a callback within a step has
+        # changed the configuration before it counted; what was put in for the step,
+        # where a callback after it put in something else.
+        self._late = self._early = False
+        self._applied: dict[tuple[int, str], bytes] | None = None
         self._given: dict[tuple[str, str], None] = {}
         self._who = -1
         self._handles: dict[int, int] = {}
@@ -130,7 +134,9 @@ class SceneWatch:
         self._diverged = physics.ConvergenceStatus.DIVERGED
         self._status: Any = None
         self._status_number = -1
+        self._then = self._time()  # the scene's, as it was last known
         self._rows: NativeRows
+        self._readers: Readers
         self._read: Take
         self._look()
 
@@ -156,9 +162,10 @@ class SceneWatch:
         """Be told that a native step has ended well."""
         begin = self._end
         try:
-            if self._late or self._given:
+            if self._late or self._early or self._given:
                 self._tell_given()
                 begin = self._end
+            self._then = now = self._time()
             states = self._states
             self._capture(states)
             self._begin, self._end = begin, len(states)
@@ -176,10 +183,13 @@ class SceneWatch:
                 self._restored_from,
                 stats.residual_norm,
                 h_s,
-                self._time(),
+                now,
                 time_ns(),
             )
-            self._steps.append(self._read(head))
+            step = self._read(head)
+            if self._applied is not None:
+                step = self._as_applied(step)
+            self._steps.append(step)
             self._left = self._restored_from = -1
             if self.owner is None or len(self._steps) >= MOST_KEPT:
                 self.hand_on()
@@ -232,6 +242,17 @@ class SceneWatch:
                 if owner.first_row < 0:
                     owner.first_row = row
 
+    def broke(self, h_s: float, error: BaseException) -> None:
+        """Be told that a native step raised; if a callback after it did, it was one."""
+        with self.session.guard:
+            if self._over():
+                self.stepped(h_s)
+        self.failed("step", error)
+
+    def _over(self) -> bool:
+        """Whether the step that the scene is in is done, but for callbacks after it."""
+        return bool(self._time() != self._then)
+
     def failed(self, doing: str, error: BaseException) -> None:
         """Be told that something raised."""
         with self.session.guard:
@@ -273,8 +294,27 @@ class SceneWatch:
         if owner is None or owner.control_step:
             self._given[kind, name] = None
 
+    def overtaken(self) -> None:
+        """Be told, within a native step, that inputs are about to be changed.
+
+        After it they count for the next one.
+        """
+        with self.session.guard:
+            if self._applied is None and self._over():
+                self._applied = self._readers.read_inputs()
+
+    def _as_applied(self, step: bytes) -> bytes:
+        """A step that was read, with the inputs as they were in it."""
+        applied, self._applied = self._applied or {}, None
+        told = bytearray(step)
+        for key, where in self._readers.taken_inputs().items():
+            at = slice(HEAD_BYTES + where.start, HEAD_BYTES + where.stop)
+            # Forces that were not read until now were none.
+            told[at] = applied.get(key, bytes(where.stop - where.start))
+        return bytes(told)
+
     def _tell_given(self) -> None:
-        if self._late:
+        if self._late or self._early:
             self._look()
         given, self._given = list(self._given), {}
         for kind, name in given:
@@ -300,6 +340,7 @@ class SceneWatch:
             states = self._states
             self._capture(states)
             self._end = len(states)
+            self._then = self._time()
             snapshot = -1
             if self._handles or self._initial:
                 snapshot = self._snapshot_of(handle, released)
@@ -385,17 +426,39 @@ class SceneWatch:
 
     # -- configuration -----------------------------------------------------------------
 
-    def changes(self) -> None:
-        """Be told that somebody is about to change the configuration."""
-        if self.dirty and self._who != self._env:
+    def changes(self, *, within: bool = False) -> None:
+        """Be told that somebody is about to change the configuration.
+
+        Parameters
+        ----------
+        within
+            Whether by a callback within a native step.
+        """
+        if self.dirty and (
+            self._who != self._env or (within and self._early and self._over())
+        ):
             with self.session.guard:
                 self._look()
 
-    def changed(self, *, topology: bool) -> None:
-        """Be told that it was changed."""
+    def changed(self, name: str, *, within: bool = False) -> None:
+        """Be told that it was changed.
+
+        Parameters
+        ----------
+        name
+            What was called.
+        within
+            Whether by a callback within a native step.
+        """
         self.dirty = True
         self._who = self._env
-        self._new_topology |= topology
+        if name.startswith(("create_", "destroy_")) or "pose_controller" in name:
+            self._new_topology = True
+        if "contact_pair" in name:
+            self._configuration.look_for_pairs()
+        if within and not self._early:
+            with self.session.guard:
+                self._early = not self._over()  # the step itself goes by it
 
     def look_again(self, after_ns: int = 0) -> None:
         """Read the configuration before the next step, whoever may have changed it.
@@ -410,11 +473,13 @@ class SceneWatch:
 
     def _look(self) -> None:
         """Read the configuration and the topology, and tell what has changed."""
-        self.dirty, self._late, self._looked_ns = False, False, time_ns()
+        self.dirty = self._late = self._early = False
+        self._looked_ns = time_ns()
         self.hand_on()
         if self._new_topology:
             self._new_topology = False
-            readers = self._actors.refresh()
+            self._configuration.look_for_pairs()
+            readers = self._readers = self._actors.refresh()
             self._read = readers.taker(self._physics)
             about = readers.frames(), readers.layout(), self._state(), self.number
             self._rows = NativeRows(self._recorder, *about)
@@ -455,6 +520,7 @@ class SceneWatch:
         self._capture(self._states)
         self._left = self._begin = begin
         self._end = len(self._states)
+        self._then = self._time()
 
     def _state(self) -> bytes:
         """The state as it was last taken and handed on, or as it is before that."""

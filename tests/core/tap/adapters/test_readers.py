@@ -90,10 +90,13 @@ def test_every_value_is_where_the_layout_says(engine: str, bodies: int) -> None:
 
     frame: Any = SimpleNamespace(dtype=np.dtype(np.float32))
     readers = Readers(np.float32, None, [b.getters() for b in rigid])
-    readers.joints += [(fill, pose), (fill, nothing)]
+    force = array("f", [0.0])
+    readers.joints += [(fill, pose), (fill, nothing), (fill, force)]
+    readers.inputs |= {(7, "none"): 1, (7, "force"): 2}
     readers.soft.append((lambda: nodes, frame))
     take, layout = readers.taker(ENGINES[engine]), readers.layout()
-    assert layout.width == (WIDTH - 4) * bodies + 2 + 6
+    inputs = readers.taken_inputs()
+    assert layout.width == (WIDTH - 4) * bodies + 3 + 6
     taken, expected = [], []
     for step in range(4):
         for body in rigid:
@@ -103,7 +106,11 @@ def test_every_value_is_where_the_layout_says(engine: str, bodies: int) -> None:
         assert one[:4] == b"head"
         taken.append(one[4:])
         told = [number for body in rigid for number in body.columns()]
-        expected.append([*told, 1000.0 + 10 * step, 1001.0 + 10 * step, *nodes])
+        here = 1000.0 + 10 * step
+        expected.append([*told, here, here + 1, here, *nodes])
+        for key, values in readers.read_inputs().items():
+            assert one[4:][inputs[key]] == values
+        assert force.tolist() == [here]
     assert layout.columns(b"".join(taken)).tolist() == expected
 
 

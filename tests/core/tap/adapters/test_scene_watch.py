@@ -14,6 +14,7 @@ import pytest
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.intake import Intake
 from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
+from isoscope.core.tap.adapters.superdex import engine
 from isoscope.core.tap.adapters.superdex import watch as watching
 from isoscope.core.tap.adapters.superdex.build import statuses_of
 from isoscope.core.tap.merge import Merger
@@ -46,6 +47,8 @@ class Scene:
         self.state = 0
         self.held: dict[int, int] = {}
         self.unreadable = False
+        self.time_s = 0.0
+        self.gravity = -9.8
 
     def capture_state_to_bytes(self, into: Bytes) -> None:
         # States have several lengths.
@@ -59,7 +62,7 @@ class Scene:
         )
 
     def get_total_simulation_time(self) -> float:
-        return 0.0
+        return self.time_s
 
 
 PHYSICS = SimpleNamespace(
@@ -68,7 +71,7 @@ PHYSICS = SimpleNamespace(
 
 
 class Actors:
-    """One body with one value, which is the state."""
+    """One body with one value, which is the state and what is put in."""
 
     def __init__(self, recorder: Any, scene: Scene, *_: Any) -> None:
         self._scene = scene
@@ -83,6 +86,12 @@ class Actors:
 
     def layout(self) -> Layout:
         return Layout("<f8", 1, [0])
+
+    def read_inputs(self) -> dict[Any, bytes]:
+        return {(0, "x"): struct.pack("<d", self._scene.state)}
+
+    def taken_inputs(self) -> dict[Any, slice]:
+        return {(0, "x"): slice(0, 8)}
 
     def taker(self, _: Any) -> Any:
         def take(head: bytes) -> bytes:
@@ -133,10 +142,34 @@ class Run:
         owner, self.watch.owner = self.watch.owner, None
         return owner
 
-    def step(self, to: int) -> None:
-        self.watch.begins()
-        self.scene.state = to
-        self.watch.stepped(0.01)
+    def step(self, to: int, before: Any = None, after: Any = None) -> None:
+        """Step, with callbacks within the step."""
+
+        def stepped(scene: Scene, h_s: float) -> None:
+            if before is not None:
+                before()
+            scene.state = to
+            scene.time_s += h_s
+            if after is not None:
+                after()
+
+        engine.watched[self.scene] = self.watch
+        try:
+            engine._step(stepped, "step")(self.scene, 0.01)
+        finally:
+            del engine.watched[self.scene]
+
+    def pull(self, gravity: float) -> None:
+        """Set the gravity, as the engine's wrapped method does."""
+
+        def given(scene: Scene, gravity: float) -> None:
+            scene.gravity = gravity
+
+        engine.setting(given, "set_gravity", lambda _: self.watch)(self.scene, gravity)
+
+    def put_in(self, value: int) -> None:
+        self.watch.overtaken()
+        self.scene.state = value
 
     def capture(self, value: int = -1) -> Any:
         value = self._next if value < 0 else value
@@ -165,10 +198,13 @@ class Run:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     class Configuration:
-        def __init__(self, *_: Any) -> None: ...
+        def __init__(self, scene: Scene, *_: Any) -> None:
+            self._scene = scene
+
+        def look_for_pairs(self) -> None: ...
 
         def read(self, _: Any) -> dict[str, Any]:
-            return {"gravity": [0.0, -9.8, 0.0]}
+            return {"gravity": [0.0, self._scene.gravity, 0.0]}
 
     monkeypatch.setattr(watching, "Configuration", Configuration)
     monkeypatch.setattr(watching, "Actors", Actors)
@@ -275,3 +311,57 @@ def test_a_handle_that_is_used_again_names_no_old_snapshot(run: Run, how: str) -
     run.step(7)
     run.ends()
     assert run.tables()["native"]["restored_from"].tolist() == [-1, number, -1]
+
+
+def test_what_a_callback_puts_in_after_a_step_is_not_what_was_applied(run: Run) -> None:
+    run.begins(0)
+    run.step(5)
+    run.step(6, after=lambda: [*map(run.put_in, (50, 60))])
+    run.step(7, before=lambda: run.put_in(70))
+    run.ends()
+    tables = run.tables()
+    assert tables["frame"]["values"].ravel().tolist() == [5.0, 6.0, 7.0]
+    # The state is the one that is there after the callbacks.
+    assert both(tables["native"]) == [
+        [digest(0), digest(5)],
+        [digest(5), digest(60)],
+        [digest(60), digest(7)],
+    ]
+
+
+def test_a_step_goes_by_what_a_callback_sets_before_it(run: Run) -> None:
+    run.begins(0)
+    run.step(5)
+    run.step(6, before=lambda: run.pull(-1.0), after=lambda: run.pull(-2.0))
+    run.step(7)
+    run.step(8, after=lambda: run.pull(-3.0))
+    run.step(9)
+    run.ends()
+    tables = run.tables()
+    told = tables["native"]["gravity"][:, 1].tolist()
+    assert told == [-9.8, -1.0, -2.0, -2.0, -3.0]
+    changes = tables["changes"]
+    assert changes["row"].tolist() == [0, 1, 2, 4]
+    assert changes["env"].tolist() == [-1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_a_step_that_a_callback_ends_badly_is_one_if_it_was_made(
+    run: Run, over: bool
+) -> None:
+    def fails() -> None:
+        raise LookupError
+
+    run.begins(0)
+    run.step(5)
+    with pytest.raises(LookupError):
+        run.step(6, **{"after" if over else "before": fails})
+    run.step(7)
+    run.ends()
+    tables = run.tables()
+    made = [[digest(0), digest(5)], [digest(5), digest(6)], [digest(6), digest(7)]]
+    if not over:
+        made[1:] = [[digest(5), digest(7)]]
+    assert both(tables["native"]) == made
+    assert len(tables["failures"]) == 1
+    assert not engine.stepping
