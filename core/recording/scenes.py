@@ -43,3 +43,31 @@ def scene_count(recording: Recording) -> int:
     labelled = recording.labelled
     actors = [] if labelled is None else list(labelled.actors.values())
     return max(len({actor.info.scene for actor in actors}), 1)
+
+
+def actor_scenes(recording: Recording) -> list[int]:
+    """Which scene each actor is in, by its place; 0 for all where nobody says."""
+    labelled, actors = recording.labelled, len(recording.actors)
+    if labelled is None:
+        return [0] * actors
+    told = [one.info.scene for _, one in sorted(labelled.actors.items())][:actors]
+    return told + [0] * (actors - len(told))
+
+
+def came_later(recording: Recording) -> frozenset[int]:
+    """Places of actors that were not there when their scene began.
+
+    Scenes that are stepped one after the other begin with rows of their own, in which
+    none of their actors is new.
+    """
+    began: dict[int, int] = {}
+    actors, scenes = list(recording.actors), actor_scenes(recording)
+    for actor, scene in zip(actors, scenes, strict=False):
+        known = began.get(scene, actor.created_native)
+        began[scene] = min(known, actor.created_native)
+    several = len(began) > 1
+    return frozenset(
+        actor.index
+        for actor, scene in zip(actors, scenes, strict=False)
+        if actor.created_native > (began[scene] if several else 0)
+    )

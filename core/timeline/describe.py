@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.model import StepKind
+from isoscope.core.recording.scenes import came_later
 from isoscope.core.timeline.pieces import StepLook
 from isoscope.core.timeline.ruler import stamp_decimals, stamp_text
 from isoscope.core.timeline.steps import step_looks
@@ -62,8 +63,9 @@ def describe_row(
     residual = timeline.extras.residual
     if residual is not None and row < len(residual) and np.isfinite(residual[row]):
         lines.append(f"residual {float(residual[row]):.3g}")
+    later = came_later(recording)
     for actor in list(recording.actors):
-        if actor.created_native == row and row > 0:
+        if actor.created_native == row and actor.index in later:
             lines.append(f"{actor.name} is new")
         if actor.destroyed_native == row:
             lines.append(f"{actor.name} is gone")

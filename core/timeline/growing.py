@@ -167,7 +167,7 @@ class GrowingTimeline:
         if extras.findings:
             scrolled = [with_findings(lane, extras, rows) for lane in scrolled]
         lanes += scrolled
-        lanes += actor_lanes(list(recording.actors), rows)
+        lanes += actor_lanes(recording, rows)
         return Timeline(
             rows=rows,
             expected=max(expected, rows),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isoscope.core.recording.scenes import scenes_of
+from isoscope.core.recording.scenes import came_later, scenes_of
 from isoscope.core.timeline.model import Lane, LaneKind, Timeline, TimelineExtras
 from isoscope.core.timeline.owners import environment_lanes, owner_lane
 from isoscope.core.timeline.pieces import SEVERITY_SHAPES, Items, Marks, RowBits, Shape
@@ -18,7 +18,7 @@ from isoscope.core.timeline.steps import steps_lane, typical_h
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from isoscope.core.recording.model import Actor, Labels, Problem, Recording
+    from isoscope.core.recording.model import Labels, Problem, Recording
     from isoscope.core.recording.tracks import Array, Int64Array
     from isoscope.core.timeline.model import FindingMark
 
@@ -71,7 +71,7 @@ def timeline_of(
         lanes.append(events_lane(events))
     if labels is not None:
         lanes += [with_findings(a, extras, rows) for a in environment_lanes(labels)]
-    lanes += actor_lanes(list(recording.actors), rows)
+    lanes += actor_lanes(recording, rows)
     return Timeline(
         rows=rows,
         expected=max(expected, rows),
@@ -169,18 +169,20 @@ def bookmark_marks(bookmarks: Iterable[tuple[int, str]], rows: int) -> Marks:
     )
 
 
-def actor_lanes(actors: list[Actor], rows: int) -> list[Lane]:
+def actor_lanes(recording: Recording, rows: int) -> list[Lane]:
     """A lifetime bar for each actor that is created or destroyed on the way.
 
     An articulation's links live as long as it does and get no bar of their own.
     """
     lanes = []
+    actors, later = list(recording.actors), came_later(recording)
     spans = {(a.name, a.created_native, a.destroyed_native) for a in actors}
     for actor in actors:
         begin, end = actor.created_native, actor.destroyed_native
+        begin = begin if actor.index in later else 0
         if begin <= 0 and end is None:
             continue
-        if (actor.parent_name, begin, end) in spans:
+        if (actor.parent_name, actor.created_native, end) in spans:
             continue
         stop = rows if end is None else min(end, rows)
         if begin >= stop:

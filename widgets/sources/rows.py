@@ -16,7 +16,13 @@ import numpy as np
 from isoscope.core.following.own_steps import FollowedAnalysis
 from isoscope.core.isolation.findings import SEVERITIES
 from isoscope.core.recording.problems import STILL_WRITTEN
-from isoscope.core.recording.scenes import Scenes, scene_count, scenes_of
+from isoscope.core.recording.scenes import (
+    Scenes,
+    actor_scenes,
+    came_later,
+    scene_count,
+    scenes_of,
+)
 from isoscope.core.summary import counted
 from isoscope.widgets.document import Phase
 from isoscope.widgets.sources.texts import actor_tooltip, lifetime_text
@@ -170,21 +176,27 @@ def actors_section(document: Document) -> Row | None:
     actors = list(document.recording.actors)
     if not actors:
         return None
-    owners = {a.name: a.index for a in actors if a.parent_name is None}
+    scenes, later = actor_scenes(document.recording), came_later(document.recording)
+    owners = {
+        (scenes[a.index], a.name): a.index for a in actors if a.parent_name is None
+    }
     links: dict[int, list[Actor]] = {}
     tops: list[Actor] = []
     for actor in actors:
-        owner = owners.get(actor.parent_name or "")
+        owner = owners.get((scenes[actor.index], actor.parent_name or ""))
         if owner is None:
             tops.append(actor)
         else:
             links.setdefault(owner, []).append(actor)
+    several = len(set(scenes)) > 1
     rows = tuple(
         _actor(
             a,
             a.name,
+            a.index in later,
+            f"scene {scenes[a.index]}" if several else "",
             tuple(
-                _actor(link, link.name.rpartition("/")[2])
+                _actor(link, link.name.rpartition("/")[2], link.index in later)
                 for link in links.get(a.index, ())
             ),
         )
@@ -225,14 +237,20 @@ def sections(document: Document) -> tuple[Row, ...]:
     return tuple(row for row in made if row is not None)
 
 
-def _actor(actor: Actor, name: str, children: tuple[Row, ...] = ()) -> Row:
+def _actor(
+    actor: Actor,
+    name: str,
+    later: bool,
+    scene: str = "",
+    children: tuple[Row, ...] = (),
+) -> Row:
     icon = {"Articulated": "articulated", "Soft": "soft"}.get(actor.type, "rigid")
-    right = lifetime_text(actor) or ("static" if actor.static else "")
+    right = lifetime_text(actor, later) or ("static" if actor.static else scene)
     return Row(
         Kind.ACTOR,
         name,
         right,
-        actor_tooltip(actor),
+        actor_tooltip(actor, later),
         "static" if actor.static else icon,
         actor.index,
         checkable=True,

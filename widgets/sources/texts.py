@@ -186,19 +186,22 @@ def _ended(document: Document, env: int, row: int, cursor: int, *, short: bool) 
     return f"{sign} {brief if short else word}"
 
 
-def lifetime_text(actor: Actor) -> str:
-    """When it exists, for an actor that comes or goes; empty for one always there."""
-    first, end = actor.created_native, actor.destroyed_native
+def lifetime_text(actor: Actor, later: bool = True) -> str:
+    """When it exists, for an actor that comes or goes; empty for one always there.
+
+    `later` says whether it came after its scene had begun.
+    """
+    first, end = actor.created_native if later else 0, actor.destroyed_native
     if end is not None:
         return f"steps {first}–{end - 1}" if end > first else "in no step"
     return f"from step {first}" if first > 0 else ""
 
 
-def actor_tooltip(actor: Actor) -> str:
+def actor_tooltip(actor: Actor, later: bool = True) -> str:
     """Name, type, handle, lifetime, how many fields."""
     kind = f"{actor.type}, static" if actor.static else actor.type
     lines = [actor.name, f"{kind} · handle {actor.handle}"]
-    lifetime = lifetime_text(actor)
+    lifetime = lifetime_text(actor, later)
     if lifetime:
         lines.append(lifetime)
     lines.append(f"{len(actor.fields.tracks)} fields · check: draw it in the Scene")

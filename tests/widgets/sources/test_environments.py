@@ -19,7 +19,7 @@ from isoscope.widgets.session import Session
 from isoscope.widgets.signals.defaults import default_plots, label_of
 from isoscope.widgets.signals.resolve import resolve
 from isoscope.widgets.sources.panel import SourcesPanel
-from isoscope.widgets.sources.rows import Kind, scene_section
+from isoscope.widgets.sources.rows import Kind, actors_section, scene_section
 from isoscope.widgets.sources.texts import env_text
 from isoscope.widgets.sources.tree import ROW, below
 from isoscope.widgets.transport.readout import Readout
@@ -143,6 +143,38 @@ def test_a_scene_each_is_no_shared_one(panel, session, tmp_path, qtbot) -> None:
     lane = timeline_of(document.recording).lane("owner")
     assert lane is not None
     assert lane.label == "taken by"
+
+
+def test_actors_of_several_scenes_stand_with_their_own_and_are_there_from_the_start(
+    tmp_path,
+) -> None:
+    path = tmp_path / "own.isoscope.h5"
+    with Recorder(path, r.Identity(environments=2)) as recorder:
+        names = ("CartPole", "Articulated"), ("CartPole/Cart", "Rigid")
+        for name, kind in names:
+            for scene in (0, 1):
+                recorder.actor(
+                    r.ActorInfo(name=name, type=kind, scene=scene, created_row=scene)
+                )
+        crate = r.ActorInfo(name="Crate", type="Rigid", scene=1, created_row=3)
+        recorder.actor(crate)
+        for row in range(6):
+            recorder.native(r.NativeStep(env=row % 2, scene=row % 2, h_s=0.02))
+    document = open_document(path)
+    section = actors_section(document)
+    assert section is not None
+    first, second, new = section.children
+    assert [(c.text, c.actor) for c in first.children] == [("Cart", 2)]
+    assert [(c.text, c.actor) for c in second.children] == [("Cart", 3)]
+    assert (first.right, second.right, new.right) == (
+        "scene 0",
+        "scene 1",
+        "from step 3",
+    )
+    assert second.children[0].right == ""
+    lanes = [lane.label for lane in timeline_of(document.recording).lanes]
+    assert "CartPole" not in lanes
+    assert "Crate" in lanes
 
 
 def test_environments_that_tell_of_no_scene_are_only_environments(plain, qtbot) -> None:
