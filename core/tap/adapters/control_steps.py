@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.core.tap.adapters.plain_steps import PlainSteps
+from isoscope.core.tap.adapters.values import holds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +34,6 @@ class Place:
     frame: Frame
     index: int
     slice: slice
-    flat: bool
 
 
 class ControlSteps:
@@ -48,8 +48,14 @@ class ControlSteps:
     action, observation
         The leaves of the spaces.
     raw
-        The dtype that actions are given in, which may be wider than the space's. None:
-        for resets, where there is no action and nothing before.
+        The dtype that actions are given in, which may be wider than the space's; the
+        clipped ones are rounded to the space's. None: for resets, where there is no
+        action and nothing before.
+
+    Attributes
+    ----------
+    lock
+        To be held from the first `put` to `write`: threads may share it.
     """
 
     def __init__(
@@ -61,6 +67,7 @@ class ControlSteps:
         scalars: Scalars,
     ) -> None:
         self._recorder = recorder
+        self.lock = recorder.intake.lock
         self.scalars = scalars
         groups: dict[str, Sequence[Leaf]] = {AFTER: observation}
         if raw is not None:
@@ -88,7 +95,8 @@ class ControlSteps:
             raw is not None
             and len(by_dtype) == 1
             and all(
-                len(places) == 1 and places[0].flat for places in self._places.values()
+                len(places) == 1 and places[0].leaf.flat
+                for places in self._places.values()
             )
         )
         self.plain_dtype = next(iter(by_dtype)) if plain else None
@@ -97,24 +105,25 @@ class ControlSteps:
 
     @staticmethod
     def _place(leaf: Leaf, frame: Frame, index: int) -> Place:
-        flat = not leaf.path and len(leaf.shape) == 1
-        return Place(leaf, frame, index, frame.slices[index], flat)
+        return Place(leaf, frame, index, frame.slices[index])
 
     # -- one environment's --
 
     def put(self, group: str, value: Any) -> None:
-        """Fill in a group of the next row; what is of another shape stays absent."""
+        """Fill in a group of the next row; what its field can't hold stays absent.
+
+        Frames hold one next row: whoever shares them keeps `lock` until `write`.
+        """
         self._catch_up()
         for place in self._places.get(group, ()):
             try:
-                found = value if place.flat else place.leaf.of(value)
-                if place.flat:
-                    place.frame.values[place.slice] = found
-                    place.frame.valid[place.index] = 1
-                else:
-                    place.frame.put(place.index, found)
+                found = np.asarray(place.leaf.of(value))
             except (TypeError, ValueError, KeyError, IndexError):
                 continue
+            if holds(place.leaf, found, rounded=group == CLIPPED):
+                with np.errstate(all="ignore"):
+                    place.frame.values[place.slice] = found.reshape(-1)
+                place.frame.valid[place.index] = 1
 
     def plain(self, low: Array, high: Array, *, clips: bool) -> PlainSteps | None:
         """What records steps that are flat vectors of `plain_dtype`; else None.
@@ -187,10 +196,12 @@ class ControlSteps:
                 values, valid = by_frame[id(place.frame)]
                 try:
                     found = np.asarray(place.leaf.of(batch))
-                    values[:, place.slice] = found.reshape(count, -1)
                 except (TypeError, ValueError, KeyError, IndexError):
                     continue
-                valid[:, place.index] = present
+                if holds(place.leaf, found, count, rounded=group == CLIPPED):
+                    with np.errstate(all="ignore"):
+                        values[:, place.slice] = found.reshape(count, place.leaf.size)
+                    valid[:, place.index] = present
         return self._recorder.transitions(
             rows, [*parts, *self.scalars.batch(columns, count)]
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,8 @@ class Leaf:
     low, high
         Limits by component; empty where there are none, the largest float64 on a side
         that has none.
+    twin
+        How many leaves before it have the same path as text.
     """
 
     path: Path
@@ -43,6 +46,7 @@ class Leaf:
     units: tuple[str, ...] = ()
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
+    twin: int = 0
 
     @property
     def size(self) -> int:
@@ -50,9 +54,15 @@ class Leaf:
         return math.prod(self.shape)
 
     @property
+    def flat(self) -> bool:
+        """Whether the space's values are vectors, and this is all of them."""
+        return not self.path and len(self.shape) == 1
+
+    @property
     def name(self) -> str:
         """Its path as text, ``"value"`` where there is none."""
-        return "/".join(map(str, self.path)) or "value"
+        name = "/".join(map(str, self.path)) or "value"
+        return f"{name}#{self.twin + 1}" if self.twin else name
 
     def field(self, group: str) -> r.Field:
         """The field that holds it in a recording."""
@@ -88,6 +98,10 @@ def leaves(
     """
     found: list[Leaf] = []
     _walk(space, (), found)
+    names_of = Counter[str]()
+    for k, leaf in enumerate(found):
+        found[k] = replace(leaf, twin=names_of[leaf.name])
+        names_of[leaf.name] += 1
     if len(found) == 1 and not found[0].path and found[0].size in (len(names), 1):
         only = found[0]
         own = tuple(names) if len(names) == only.size else only.names
@@ -160,7 +174,7 @@ def _add(
         told = [tuple(np.clip(side, -LARGEST, LARGEST).tolist()) for side in limits]
     else:
         told = [(), ()]
-    found.append(Leaf(path, kind, tuple(shape), (), (), *told))
+    found.append(Leaf(path, kind, tuple(shape), low=told[0], high=told[1]))
 
 
 def _named(leaf: Leaf) -> list[str]:

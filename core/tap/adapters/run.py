@@ -11,6 +11,7 @@ import msgspec
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.tap.adapters import provenance
 from isoscope.core.tap.adapters.control_steps import ControlSteps
+from isoscope.core.tap.adapters.leaves import described
 from isoscope.core.tap.adapters.scalars import Scalars
 
 if TYPE_CHECKING:
@@ -90,6 +91,23 @@ class Run:
         source = f"origin {provenance.origin(made_by)[0]}"
         if source not in self._known:
             self.learn(source, provenance.identity(made_by))
+
+    def has(
+        self,
+        env: Any,
+        observation: tuple[Any, Sequence[Leaf]],
+        action: tuple[Any, Sequence[Leaf]],
+    ) -> None:
+        """Say what environments are like: where from, and their spaces with leaves."""
+        spaces = [
+            described(observation[0], "observation", -1, observation[1]),
+            described(action[0], "action", -1, action[1]),
+        ]
+        self.learn(f"spaces {spaces}", r.Identity(spaces=spaces))
+        self.origin(env)
+        spec = getattr(env, "spec", None)
+        if spec is not None:
+            self.learn("spec", r.Identity(extra={"environment": str(spec.id)}))
 
     def environment(self, number: int, seed: Any) -> None:
         """Count an environment, and note the first seed that it got."""

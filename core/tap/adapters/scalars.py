@@ -127,10 +127,12 @@ def _collect(
         kind = type(value)
         if kind is float or isinstance(value, NUMBERS):
             name = f"{prefix}{key}"
-            if name not in skip and (kind is not int or -LARGEST <= value < LARGEST):
+            sized = not isinstance(value, int) or -LARGEST <= value < LARGEST
+            if name not in skip and sized:
                 found[group, name] = float(value)
-        elif kind is dict and depth < MOST_DEPTH and f"{prefix}{key}" not in skip:
-            _collect(value, f"{prefix}{key}/", group, skip, found, depth + 1)
+        elif isinstance(value, dict):
+            if depth < MOST_DEPTH and f"{prefix}{key}" not in skip:
+                _collect(value, f"{prefix}{key}/", group, skip, found, depth + 1)
         elif kind is np.ndarray and value.ndim == 0 and value.dtype.kind in "biuf":
             name = f"{prefix}{key}"
             if name not in skip:

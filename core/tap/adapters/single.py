@@ -19,14 +19,24 @@ from isoscope.core.tap.adapters.control_steps import AFTER, BEFORE, CLIPPED, RAW
 from isoscope.core.tap.adapters.generators import Generators, state_of
 from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost, layers
-from isoscope.core.tap.adapters.leaves import described, leaves
+from isoscope.core.tap.adapters.leaves import leaves
 from isoscope.core.tap.adapters.plain_steps import pack_transition, reasons_of
 from isoscope.core.tap.adapters.rows import TERMS
 from isoscope.core.tap.adapters.scalars import numbers
+from isoscope.core.tap.adapters.values import (
+    NUMBERS,
+    clipped_as,
+    fitted,
+    fitted_parts,
+    flag,
+    owned,
+    real,
+    whole,
+)
 
 if TYPE_CHECKING:
     import weakref
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from isoscope.core.tap.adapters.control_steps import ControlSteps
     from isoscope.core.tap.adapters.leaves import Leaf
@@ -55,7 +65,7 @@ class SingleTap:
     number
         The environment's, once it was reset or stepped; -1 before.
     episode, control_step
-        Where it is now.
+        Where it is now; -1 before its first reset that is seen.
     done
         Whether its episode has ended.
     """
@@ -64,17 +74,18 @@ class SingleTap:
         self.session = session
         self.recorder = session.recorder
         self.number = -1
-        self.episode = 0
-        self.control_step = 0
+        self.episode = -1
+        self.control_step = -1
         self.done = False
         self.begun = False
         self.process = os.getpid()
         self._index = index
         self._generators = Generators()
         self._before: Any = None
-        self._leaves: tuple[list[Leaf], list[Leaf]] = ([], [])
+        self._leaves: tuple[Sequence[Leaf], Sequence[Leaf]] = ([], [])
         self._writer: ControlSteps
         self._raw: Any = ()  # the dtype of the last action: none that there is
+        self._thread = -1  # that steps it
         self._plain: PlainSteps | None = None
         self._clips = any(type(layer).__name__ == "ClipAction" for layer in layers(env))
 
@@ -109,11 +120,7 @@ class SingleTap:
 
     def clipped(self, env: Any, raw: Any) -> Any:
         """The action as the environment clips it; None where that isn't known."""
-        low, high = self._low, self._high
-        if low is None or self._clips:
-            return None if low is None else np.clip(raw, low, high)
-        # Within the limits clipping changes nothing, whether or not it is done.
-        return raw if bool(((raw >= low) & (raw <= high)).all()) else None
+        return clipped_as(raw, self._low, self._high, done=self._clips)
 
     def told_clipped(self, env: Any, plain: PlainSteps) -> bytes | None:
         """The action as clipped; b"" where not known, None: as its limits say."""
@@ -122,7 +129,7 @@ class SingleTap:
     def terms(self, env: Any, info: Any) -> dict[Name, float]:
         """Reward terms, and the numbers of the info that are none."""
         told = info.get(TERMS) if isinstance(info, dict) else None
-        found = numbers(told, "reward_term") if told else {}
+        found = numbers(told, "reward_term")
         return found | numbers(info, "info", frozenset((TERMS,)))
 
     def later(self, env: Any, plain: PlainSteps, info: Any) -> Any:
@@ -148,7 +155,7 @@ class SingleTap:
             return original(*args, **kwargs)
         with session.guard:
             self._begin(env)
-            self.episode += 1
+            self.episode = max(self.episode, 0) + 1
             self.control_step = 0
             self.before(env, 0)
         try:
@@ -168,7 +175,7 @@ class SingleTap:
         self.done = False
         observation, info = result
         run = runs.of(self.session)
-        seed = _whole(seed)
+        seed = whole(seed)
         run.environment(self.number, seed)
         run.tell()
         inner = innermost(env)
@@ -188,11 +195,13 @@ class SingleTap:
             action_rng_digest=of_actions,
             options=options,
         )
-        self._before = _owned(observation)
+        self._before = owned(observation)
+        self._fit(None, self._before)
         writer = runs.of(self.session).writer(*self._leaves)
-        writer.put(AFTER, self._before)
         named = self.terms(env, info)
-        number = writer.write(told, tuple(named), list(named.values()))
+        with writer.lock:
+            writer.put(AFTER, self._before)
+            number = writer.write(told, tuple(named), list(named.values()))
         self.session.begun[self.number] = number
         row = first if first >= 0 else self.recorder.rows
         # Nobody but the user resets an environment that runs by itself.
@@ -228,7 +237,10 @@ class SingleTap:
         try:
             if not self.begun:
                 self._begin(env)
-            self.control_step += 1
+            if self.episode > 0:
+                self.control_step += 1
+            if self._thread != threading.get_ident():
+                self._moved()
             plain = self._plain
             if (
                 plain is not None
@@ -238,7 +250,7 @@ class SingleTap:
             ):
                 raw = action.tobytes()
             else:
-                raw = _owned(action)
+                raw = owned(action)
             self.before(env, self.control_step)
         except Exception as error:  # noqa: BLE001 the run goes on
             session.guard.failed(error)
@@ -261,6 +273,7 @@ class SingleTap:
     def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
         observation, reward, terminated, truncated, info = result
         before, plain, number = self._before, self._plain, None
+        ended, cut = flag(terminated), flag(truncated)
         # What comes after the end is no transition that anybody has defined.
         valid = -1 if self.done or self.episode < 1 else 1
         if (
@@ -283,9 +296,9 @@ class SingleTap:
                     self.number,
                     self.episode,
                     self.control_step,
-                    reward,
-                    int(terminated),
-                    int(truncated),
+                    real(reward),
+                    ended,
+                    cut,
                     valid,
                     -1,
                     first,
@@ -301,37 +314,51 @@ class SingleTap:
         if number is None:
             number = self._written(env, raw, result, valid)
         self.session.stepped[self.number] = number
-        self.done = bool(terminated or truncated)
+        self.done = ended == 1 or cut == 1
         self.after(env, info, number)
 
     def _written(self, env: Any, raw: Any, result: Any, valid: int) -> int:
         """Record any control step; returns its number."""
         observation, reward, terminated, truncated, info = result
         raw, before = self._as_array(raw, acting=True), self._as_array(self._before)
+        self._before = owned(observation)
+        self._fit(raw, self._before)
         if self._raw != (dtype := getattr(raw, "dtype", None)):
             self._raw = dtype
-            real = dtype is not None and dtype.kind in "biuf"
-            kind = dtype if real else np.dtype("f8")
+            kind = dtype if getattr(dtype, "kind", "O") in NUMBERS else np.dtype("f8")
             self._writer = runs.of(self.session).writer(*self._leaves, raw=kind)
             self._plain = self._plain_of(self._writer)
-        self._before = _owned(observation)
         generators, (first, last) = self.generators(env), self.rows()
         told = r.Transition(
-            *(self.number, self.episode, self.control_step, float(reward)),
-            *(int(terminated), int(truncated), valid, -1, first, last, time.time_ns()),
-            *generators,
+            *(self.number, self.episode, self.control_step, real(reward)),
+            *(flag(terminated), flag(truncated), valid, -1, first, last),
+            *(time.time_ns(), *generators),
         )
         told.reasons = reasons_of(info)
         named = self.terms(env, info)
-        writer = self._writer
-        writer.put(RAW, raw)
-        clipped = self.clipped(env, raw)
-        if clipped is not None:
-            writer.put(CLIPPED, clipped)
-        if before is not None:
-            writer.put(BEFORE, before)
-        writer.put(AFTER, self._before)
-        return writer.write(told, tuple(named), list(named.values()))
+        writer, clipped = self._writer, self.clipped(env, raw)
+        with writer.lock:
+            writer.put(RAW, raw)
+            if clipped is not None:
+                writer.put(CLIPPED, clipped)
+            if before is not None:
+                writer.put(BEFORE, before)
+            writer.put(AFTER, self._before)
+            return writer.write(told, tuple(named), list(named.values()))
+
+    def _fit(self, action: Any, observation: Any) -> None:
+        """Have leaves whose dtypes hold what was given, from now on."""
+        actions, seen = self._leaves
+        if action is not None:
+            actions = fitted_parts(actions, action)
+        seen = fitted(seen, observation)
+        if actions is not self._leaves[0] or seen is not self._leaves[1]:
+            self._leaves, self._raw = (actions, seen), ()
+
+    def _moved(self) -> None:
+        """Another thread steps it: the writer, and its frames, are another."""
+        self._before = self._as_array(self._before)
+        self._thread, self._raw, self._plain = threading.get_ident(), (), None
 
     def _as_array(self, value: Any, *, acting: bool = False) -> Any:
         """A vector that was kept as bytes; anything else as it is."""
@@ -366,15 +393,7 @@ class SingleTap:
         if len(actions) == 1 and not actions[0].path and actions[0].dtype.kind == "f":
             self._low, self._high = self._space.low, self._space.high
         self._leaves = actions, seen
-        spaces = [
-            described(env.observation_space, "observation", -1, seen),
-            described(self._space, "action", -1, actions),
-        ]
-        run.learn(f"spaces {spaces}", r.Identity(spaces=spaces))
-        run.origin(env)
-        spec = getattr(env, "spec", None)
-        if spec is not None:
-            run.learn("spec", r.Identity(extra={"environment": str(spec.id)}))
+        run.has(env, (env.observation_space, seen), (self._space, actions))
         self.learn(env)
         run.environment(self.number, None)
         run.tell()
@@ -393,20 +412,3 @@ class SingleTap:
 
 def _named(terms: Any, info: Any) -> dict[Name, float]:
     return numbers(terms, "reward_term") | numbers(info, "info")
-
-
-def _owned(value: Any) -> Any:
-    """A copy: an environment may write into what it gave or got."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, dict):
-        return {key: _owned(inner) for key, inner in value.items()}
-    if isinstance(value, (tuple, list)):
-        return tuple(_owned(inner) for inner in value)
-    if hasattr(value, "detach"):  # a tensor: as NumPy has it, from whatever device
-        return value.detach().cpu().numpy().copy()
-    return np.array(value)
-
-
-def _whole(seed: Any) -> int | None:
-    return int(seed) if isinstance(seed, (int, np.integer)) else None

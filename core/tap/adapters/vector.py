@@ -21,7 +21,7 @@ from isoscope.core.tap.adapters.generators import Watched
 from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.inside import mode_within, processes_of, tapped_inside
 from isoscope.core.tap.adapters.kinds import innermost
-from isoscope.core.tap.adapters.leaves import Leaf, described, leaves
+from isoscope.core.tap.adapters.leaves import Leaf, leaves
 from isoscope.core.tap.adapters.plain_steps import REASONS
 from isoscope.core.tap.adapters.rows import TERMS, columns, limits_of, within
 from isoscope.core.tap.adapters.stage_times import (
@@ -29,9 +29,17 @@ from isoscope.core.tap.adapters.stage_times import (
     times_itself,
     watch_stages,
 )
+from isoscope.core.tap.adapters.values import (
+    NUMBERS,
+    fitted,
+    fitted_parts,
+    kept,
+    owned_batch,
+    picked,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from isoscope.core.recording.tracks import Array
     from isoscope.core.tap.adapters.scalars import Name
@@ -60,7 +68,7 @@ class VectorTap:
     first
         Number of its first environment.
     episode, control_step
-        int64 [N]: where each is.
+        int64 [N]: where each is; -1 before its first reset that is seen.
     """
 
     def __init__(self, env: Any, session: TapSession, index: int | None) -> None:
@@ -69,14 +77,16 @@ class VectorTap:
         self.count = int(env.num_envs)
         self.first = -1
         self.begun = False
-        self.episode = np.zeros(self.count, np.int64)
-        self.control_step = np.zeros(self.count, np.int64)
+        self.episode = np.full(self.count, -1, np.int64)
+        self.control_step = np.full(self.count, -1, np.int64)
         self.inside = tapped_inside(env)
         self._index = index
         self._stream: Any = None
+        self._leaves: tuple[Sequence[Leaf], Sequence[Leaf]] = ([], [])
         self._space_watched = Watched()
         self._told_failure = False
         self._ended = np.zeros(self.count, np.bool_)
+        self._seen = False  # whether the stream knows what was seen last
 
     def attach(self, env: Any) -> None:
         """Put the tap around the environment's methods."""
@@ -108,7 +118,10 @@ class VectorTap:
         if isinstance(options, dict) and "reset_mask" in options:
             mask = np.array(options["reset_mask"], np.bool_)
             options = {k: v for k, v in options.items() if k != "reset_mask"} or None
-        self._stream.reset(observation, mask)
+        observation = kept(self._leaves[1], observation)
+        # A reset of some gives what was seen last of the others.
+        self._stream.reset(observation, mask if self._seen else None)
+        self._seen = True
         which = np.arange(self.count) if mask is None else np.flatnonzero(mask)
         seeds = self.seeds(env, seed)
         self._ended[which] = False
@@ -157,7 +170,7 @@ class VectorTap:
         if self.session.on and not self.inside:
             with self.session.guard:
                 self._begin(env)
-                raw = owned(actions)
+                raw = owned_batch(actions)
         result = self._call(env, "step", original, actions, *args, **kwargs)
         if self.session.on:
             with self.session.guard:
@@ -170,6 +183,11 @@ class VectorTap:
 
     def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
         observation, rewards, terminated, truncated, infos = result
+        observation = kept(self._leaves[1], observation)
+        late = not self._seen  # nobody told what was seen before
+        if late:
+            self._stream.reset(observation)
+            self._seen = True
         step = self._transitions(
             raw, observation, rewards, terminated, truncated, infos
         )
@@ -177,18 +195,20 @@ class VectorTap:
         done = step.terminated | step.truncated
         acted, resets = step.valid, ~step.valid
         self._episodes_begin(np.flatnonzero(resets))
-        self.control_step += acted
+        self.control_step += acted & (self.episode > 0)
         rows = self._rows(env, every)
         rows["reward"] = np.where(resets, np.nan, step.rewards.astype(np.float64))
         rows["terminated"] = np.where(resets, -1, step.terminated)
         rows["truncated"] = np.where(resets, -1, step.truncated)
         rows["valid"] = acted if self._mode else -1
+        rows["valid"][self.episode < 1] = -1  # it may have been a reset
         if self._mode == DISABLED:
             # What comes after the end is no transition that anybody has defined.
             rows["valid"][self._ended] = -1
             self._ended |= done
         groups = {RAW: step.actions, BEFORE: step.obs, AFTER: step.next_obs}
-        present = {RAW: acted, BEFORE: acted, AFTER: np.ones(self.count, np.bool_)}
+        present = {RAW: acted, BEFORE: acted & (not late)}
+        present[AFTER] = np.ones(self.count, np.bool_)
         clipped = within(step.actions, self._limits)
         if clipped is not None:
             groups[CLIPPED], present[CLIPPED] = step.actions, acted & clipped
@@ -281,7 +301,7 @@ class VectorTap:
     # -- both --------------------------------------------------------------------------
 
     def _episodes_begin(self, which: Array) -> None:
-        self.episode[which] += 1
+        self.episode[which] = np.maximum(self.episode[which], 0) + 1
         self.control_step[which] = 0
 
     def _rows(self, env: Any, which: Array) -> Array:
@@ -312,9 +332,16 @@ class VectorTap:
             values[group] = (picked(batch, which) if part else batch), there
         if part:
             named = {name: (v[which], m[which]) for name, (v, m) in named.items()}
-        raw = None
+        raw, (actions, seen) = None, self._leaves
+        for group, (batch, _) in values.items():
+            if group in (RAW, CLIPPED):
+                actions = fitted_parts(actions, batch, len(which))
+            else:
+                seen = fitted(seen, batch, len(which))
+        self._leaves = actions, seen
         if RAW in groups:
-            raw = getattr(groups[RAW], "dtype", np.dtype(np.float64))
+            raw = getattr(groups[RAW], "dtype", None)
+            raw = raw if getattr(raw, "kind", "O") in NUMBERS else np.dtype(np.float64)
         writer = runs.of(self.session).writer(*self._leaves, raw=raw)
         return writer.batch(rows, values, named)
 
@@ -361,15 +388,8 @@ class VectorTap:
         actions, seen = self.leaves(env)
         self._limits = limits_of(actions)
         self._leaves = actions, seen
-        spaces = [
-            described(env.single_observation_space, "observation", -1, seen),
-            described(env.single_action_space, "action", -1, actions),
-        ]
-        run.learn(f"spaces {spaces}", r.Identity(spaces=spaces))
-        run.origin(env)
-        spec = getattr(env, "spec", None)
-        if spec is not None:
-            run.learn("spec", r.Identity(extra={"environment": str(spec.id)}))
+        single = env.single_observation_space, env.single_action_space
+        run.has(env, (single[0], seen), (single[1], actions))
         run.environment(self.first + self.count - 1, None)
         run.tell()
 
@@ -395,23 +415,3 @@ class VectorTap:
                         r.Failure(doing, told, wall_ns=time.time_ns())
                     )
             raise
-
-
-def owned(value: Any) -> Any:
-    """A copy on the host."""
-    if isinstance(value, dict):
-        return {key: owned(inner) for key, inner in value.items()}
-    if isinstance(value, tuple):
-        return tuple(owned(inner) for inner in value)
-    if hasattr(value, "detach"):
-        return value.detach().cpu().numpy().copy()
-    return np.array(value)
-
-
-def picked(batch: Any, which: Array) -> Any:
-    """Some rows of a batch."""
-    if isinstance(batch, dict):
-        return {key: picked(inner, which) for key, inner in batch.items()}
-    if isinstance(batch, tuple):
-        return tuple(picked(inner, which) for inner in batch)
-    return np.asarray(batch)[which]
