@@ -190,6 +190,13 @@ class Feed:
             np.full(len(kept), -1, np.int64),
         )
 
+    def _row(self, row: int, wall_ns: int) -> int:
+        """Where something was told of: its row, else the last one by then."""
+        taken = self.recording.wall_s
+        if row >= 0 or taken is None or wall_ns < 0:
+            return max(row, 0)
+        return max(int(np.searchsorted(taken, wall_ns / 1e9, "right")) - 1, 0)
+
     def _failures(self, labelled: LabelledRecording) -> list[RunMark]:
         start, stop = self._next(labelled, "failures")
         if stop <= start:
@@ -197,7 +204,7 @@ class Feed:
         told = labelled.records("failures", Failure, start, stop)
         return [
             RunMark(
-                max(f.row, 0),
+                self._row(f.row, f.wall_ns),
                 Shape.ERROR,
                 f"{f.what} failed: {f.message}" if f.message else f"{f.what} failed",
             )
@@ -211,7 +218,7 @@ class Feed:
         told = labelled.records("dropped", Dropped, start, stop)
         return [
             RunMark(
-                max(d.row, 0),
+                self._row(d.row, d.wall_ns),
                 Shape.WARNING,
                 f"{d.count:,} {d.what} were not recorded"
                 + (f": {d.why}" if d.why else ""),

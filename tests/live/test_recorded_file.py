@@ -11,9 +11,12 @@ import pytest
 
 from isoscope.core.errors import PositionError
 from isoscope.core.export_csv import export_csv
+from isoscope.core.following.feed import Feed
 from isoscope.core.following.reading import told_of
 from isoscope.core.positions import parse_position, resolve_position
+from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.places import labelled_place
+from isoscope.core.recording.labelled.recorder import Recorder
 from isoscope.core.recording.registry import load
 from isoscope.core.series import CONTROL, component_names, unit_told
 from isoscope.core.timeline.chunk_words import facts_of
@@ -96,6 +99,22 @@ def test_a_waiting_chunk_says_what_for(recording):
     whole = facts_of(told.chunks, ChunkKey(0, 0, 0, 0, 0), recording.wall_s[-1])
     assert (whole.state, whole.waits) == ("flushed", "")
     assert facts_of(told.chunks, ChunkKey(0, 0, 9, 0, 0), 0.0) is None
+
+
+def test_a_failure_of_the_run_stands_where_the_run_was_by_then(tmp_path):
+    path = tmp_path / "failed.isoscope.h5"
+    begin_ns, second_ns = 1_800_000_000 * 10**9, 10**9
+    with Recorder(path, r.Identity(environments=1)) as recorder:
+        for row in range(6):
+            at_ns = begin_ns + row * second_ns
+            recorder.native(r.NativeStep(env=0, h_s=0.02, wall_ns=at_ns))
+        after_ns = begin_ns + 3 * second_ns + 1000
+        recorder.failure(r.Failure("program", "it broke", wall_ns=after_ns))
+        recorder.failure(r.Failure("program", "nobody knows when"))
+        recorder.failure(r.Failure("step", "in its row", row=1, wall_ns=after_ns))
+        recorder.dropped(r.Dropped("records", 2, wall_ns=begin_ns + 99 * second_ns))
+    marks = Feed(load(path)).news().marks
+    assert [mark.row for mark in marks] == [3, 0, 1, 5]
 
 
 def test_environments_end_as_they_were_told_to(recording):
