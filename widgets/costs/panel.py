@@ -22,7 +22,13 @@ from isoscope.widgets.costs.bars import StageBars
 from isoscope.widgets.costs.choice import WindowChoice
 from isoscope.widgets.costs.rows import rows_of
 from isoscope.widgets.costs.table import CostsTable
-from isoscope.widgets.costs.words import HOW_TO_RECORD, headline, memory_words, sums
+from isoscope.widgets.costs.words import (
+    HOW_TO_RECORD,
+    WHO_TELLS,
+    headline,
+    memory_words,
+    sums,
+)
 from isoscope.widgets.document import Phase
 from isoscope.widgets.elided import ElidedLabel
 from isoscope.widgets.look import dress
@@ -242,7 +248,7 @@ class CostsPanel(Panel):
         live = document.phase is Phase.LIVE
         if report.empty:
             said = "No times have come yet." if live else "No times were recorded."
-            self._explain(f"{said}\n\n{HOW_TO_RECORD}")
+            self._explain(f"{said}\n\n{WHO_TELLS}")
             return
         self._pages.setCurrentIndex(1)
         self.copy_tool.setEnabled(True)
@@ -253,7 +259,7 @@ class CostsPanel(Panel):
         said = headline(report) if found is None else sentence(found)
         if not report.entries:
             said = "have come yet" if live else "were recorded"
-            said = f"No profiler entries {said}. {HOW_TO_RECORD}"
+            said = f"No profiler entries {said}. {WHO_TELLS}"
         self._write(self.said, said)
         self._write(self.note, sums(report))
         lines = list(report.problems)

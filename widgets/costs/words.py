@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 ABSENT = "—"
 MOST_ENVS = 4
-HOW_TO_RECORD = (
-    "Profiler entries come with a run that is tapped: env = tap.attach(env). "
+WHO_TELLS = (
     "Isoscope's own environments tell theirs by themselves; for SuperDex Lab turn its "
     "profiler on (profile=True)."
+)
+HOW_TO_RECORD = (
+    "Profiler entries come with a run that is tapped: env = tap.attach(env). "
+    f"{WHO_TELLS}"
 )
 _BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 

@@ -196,6 +196,7 @@ def test_without_a_profile_it_says_how_to_record_one(
     session.add(open_document(tmp_path / "bare.isoscope.h5"))
     qtbot.waitUntil(lambda: panel.report is not None)
     assert panel.said.text().startswith("No profiler entries were recorded.")
+    assert "tap.attach" not in panel.said.text()  # it was tapped
     assert cell(panel, "wall:control steps") == "4.00 ms"
     assert panel.bars.sizeHint().height() == 0
 
