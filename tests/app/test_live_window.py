@@ -134,8 +134,15 @@ def test_the_run_is_asked_for_what_it_allows_only(window, follow, run, qtbot):
     qtbot.mouseClick(controls.pause, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: bool(window.frame.message_bar.messages))
     assert "it is busy" in window.frame.message_bar.messages[-1].text
+    assert not controls.stop.isVisible()
+    run.told = {"allowed": ["stop"]}
+    qtbot.waitUntil(controls.stop.isVisible)
+    run.refuse = ""
+    qtbot.mouseClick(controls.stop, Qt.MouseButton.LeftButton)
+    assert run.asked[-1] == ("stop", {})
     run.told = {}
-    qtbot.waitUntil(lambda: not controls.pause.isVisible())
+    qtbot.waitUntil(lambda: not controls.stop.isVisible())
+    assert not controls.pause.isVisible()
     assert not controls.step.isVisible()
 
 
@@ -282,6 +289,8 @@ def test_it_can_be_watched_no_longer_and_be_closed(window, follow, run, qtbot):
     qtbot.waitUntil(lambda: document.phase is Phase.STOPPED, timeout=10_000)
     assert document.rows
     assert "no longer watched" in said(window)
+    state = window.panels["transport"].run.state
+    assert state.text() == "no longer watched"
     window.workspace.close(document)
     qtbot.waitUntil(lambda: run.closed, timeout=10_000)
     assert window.session.active is None

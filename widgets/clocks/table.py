@@ -88,14 +88,15 @@ class FactsTable(QWidget):
         painter.fillRect(QRect(0, 0, self.width(), 1), QColor(t.border))
         wide = (self.width() - 2 * PAD_PX) // columns
         metrics = QFontMetrics(self._names)
-        name_px = max(
-            (metrics.horizontalAdvance(fact.name) for fact in self.facts), default=0
-        )
-        name_px = min(name_px + 8, wide // 2)
+        advance, names = metrics.horizontalAdvance, [fact.name for fact in self.facts]
+        names_px = [
+            min(max(map(advance, names[at : at + lines]), default=0) + 8, wide // 2)
+            for at in range(0, lines * columns, lines)
+        ]
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
         values = QFontMetrics(self._values)
         for i, fact in enumerate(self.facts[: lines * columns]):
-            left = PAD_PX + (i // lines) * wide
+            left, name_px = PAD_PX + (i // lines) * wide, names_px[i // lines]
             top = 5 + (i % lines) * self.line_px
             painter.setFont(self._names)
             painter.setPen(QColor(t.dim))

@@ -1,4 +1,4 @@
-"""What may be asked of a run that is watched: pause, step, speed, a fault."""
+"""What may be asked of a run that is watched: pause, step, speed, a fault, stop."""
 
 from __future__ import annotations
 
@@ -64,11 +64,16 @@ class RunControls(QFrame):
             lambda name, env: self._ask("fault", name=name, env=env)
         )
         self.fault.setMenu(self.faults)
+        self.stop = text_button(
+            "stop", "Stop the run", "End the run; what has come of it stays here", self
+        )
+        self.stop.clicked.connect(lambda: self._ask("stop"))
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        for widget in (self.state, self.pause, self.step, self.speed, self.fault):
-            layout.addWidget(widget)
+        layout.addWidget(self.state)
+        for button in (self.pause, self.step, self.speed, self.fault, self.stop):
+            layout.addWidget(button)
         self.hide()
 
     def show_document(self, document: Document | None) -> None:
@@ -80,7 +85,9 @@ class RunControls(QFrame):
             return
         paused = live.state == "paused"
         can = set(live.allowed) if document.ask is not None and not live.over else set()
-        self.state.setText(STATES[live.state] + _rates(live))
+        watched = document.ask is not None or live.over
+        standing = STATES[live.state] + _rates(live)
+        self.state.setText(standing if watched else "no longer watched")
         dropped = f", {live.lost:,} records dropped" if live.lost else ""
         self.state.setToolTip(f"The run{dropped}. {live.last_words}".strip())
         self.pause.setText("go on" if paused else "pause")
@@ -96,6 +103,7 @@ class RunControls(QFrame):
         self.speed.setText(full if live.speed is None else f"{live.speed:g}× ▾")
         for speed, action in self.speeds.items():
             action.setChecked(speed == live.speed and not told)
+        self.stop.setVisible("stop" in can)
         self.fault.setVisible("fault" in can and bool(live.faults))
         if self.fault.isVisibleTo(self):
             self.faults.show_choices(live.faults, document)
