@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import secrets
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,15 @@ import numpy as np
 from isoscope.app.run_settings import RANDOM, ZERO, RunSettings, Vector
 from isoscope.app.saved_policy import SavedActing, is_saved, read_policy
 from isoscope.core import tap
-from isoscope.core.errors import IsoscopeError, UsageError, one_line
+from isoscope.core.errors import IsoscopeError, UsageError, WriteError, one_line
 from isoscope.core.newfile import refuse_bad_target
+from isoscope.core.tap.adapters.kinds import is_vector_env
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 DOING = "recording"
+MOST_ENVS = 1 << 16
 OURS = "isoscope/"
 REGISTERS_OURS = "isoscope.app.environments"
 
@@ -56,8 +59,20 @@ class FromModule:
         self.reference = reference
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function."""
-        return load_function(self.reference)(*args, **kwargs)
+        """Call the function.
+
+        Raises
+        ------
+        UsageError
+            If it can't be loaded, or what it makes is a batch already.
+        """
+        made = load_function(self.reference)(*args, **kwargs)
+        if is_vector_env(made):
+            raise UsageError(
+                f"{DOING}: {self.reference} makes a vector environment; give a function"
+                " that makes one environment, and --envs and --vector"
+            )
+        return made
 
 
 def make_gym(identity: str) -> Any:
@@ -95,7 +110,7 @@ def load_function(reference: str) -> Callable[..., Any]:
         sys.path.insert(0, str(path.resolve().parent))  # for what lies beside it
         try:
             spec.loader.exec_module(module)
-        except Exception as error:  # noqa: BLE001 somebody else's file
+        except (Exception, SystemExit) as error:  # noqa: BLE001 somebody else's file
             del sys.modules[key]
             said = f"{type(error).__name__}: {one_line(error)}"
             raise UsageError(f"{doing}: {path} failed ({said})") from None
@@ -127,17 +142,13 @@ def record(
     options = {} if settings.env else {"factory": settings.module}
     begun = time.perf_counter()
     try:
-        try:
+        with _replaced(settings.out):
             env = _attached(settings, make, options)
             try:
                 act = _policy(env, settings)
             except BaseException:
                 env.close()
                 raise
-        except BaseException:
-            tap.detach()
-            settings.out.unlink(missing_ok=True)  # nothing was recorded
-            raise
         try:
             episodes = _run(env, act, settings, progress)
         finally:
@@ -154,6 +165,28 @@ def record(
     )
 
 
+@contextmanager
+def _replaced(out: Path) -> Iterator[None]:
+    """Begin a recording in the block; where that fails, all is as it was before."""
+    target = Path(os.path.realpath(out))
+    aside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(4)}.part")
+    there = target.exists()
+    try:
+        if there:
+            os.replace(target, aside)
+    except OSError as error:
+        raise WriteError(f"writing {out}: {error.strerror or error}") from None
+    try:
+        yield
+    except BaseException:
+        tap.detach()
+        target.unlink(missing_ok=True)  # nothing was recorded
+        if there:
+            os.replace(aside, target)
+        raise
+    aside.unlink(missing_ok=True)
+
+
 def check(settings: RunSettings) -> None:
     """Refuse arguments that make no sense.
 
@@ -167,6 +200,15 @@ def check(settings: RunSettings) -> None:
         raise UsageError(
             f"{DOING}: {settings.envs} environments for {settings.steps} steps; give 1 "
             "or more of both"
+        )
+    if settings.envs > MOST_ENVS:
+        raise UsageError(
+            f"{DOING}: {settings.envs:,} environments; give {MOST_ENVS:,} or fewer"
+        )
+    if settings.snapshots_every < 0:
+        raise UsageError(
+            f"{DOING}: snapshots every {settings.snapshots_every} control steps; give "
+            "0 for none, or more"
         )
     if settings.vector is Vector.NONE and settings.envs != 1:
         raise UsageError(
@@ -229,20 +271,31 @@ def _run(
 ) -> int:
     """Step all environments; gives how many episodes ended."""
     single = settings.vector is Vector.NONE
-    seen, _ = _told("resetting", partial(env.reset, seed=settings.seed))
+    seen = _told("resetting", partial(_reset, env, seed=settings.seed))
     ended = 0
     for step in range(settings.steps):
         action = _told("asking the policy", partial(act, seen))
-        seen, _, terminated, truncated, _ = _told("stepping", partial(env.step, action))
-        done = np.logical_or(terminated, truncated)
+        seen, done = _told("stepping", partial(_step, env, action))
         if isinstance(act, SavedActing):
             act.after(done)
         ended += int(np.sum(done))
         if single and done:
-            seen, _ = _told("resetting", env.reset)
+            seen = _told("resetting", partial(_reset, env))
         if progress is not None:
             progress(step + 1, settings.steps)
     return ended
+
+
+def _reset(env: Any, **arguments: Any) -> Any:
+    seen, _ = env.reset(**arguments)
+    return seen
+
+
+def _step(env: Any, action: Any) -> tuple[Any, Any]:
+    """What was seen, and what has ended: bool, of a batch [N]."""
+    seen, _, terminated, truncated, _ = env.step(action)
+    done = np.logical_or(terminated, truncated)
+    return seen, done if done.ndim else bool(done)
 
 
 def _policy(env: Any, settings: RunSettings) -> Callable[[Any], Any]:
@@ -275,6 +328,6 @@ def _told(doing: str, work: Callable[[], Any]) -> Any:
         raise
     except ModuleNotFoundError:
         raise  # of an extra: said elsewhere what to install
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = f"{type(error).__name__}: {one_line(error)}"
         raise UsageError(f"{DOING}: {doing} failed ({said})") from error

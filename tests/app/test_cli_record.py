@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from isoscope.app.main import main
 from isoscope.core.recording.registry import load
 from tests.app.cli import as_json, printed, refused
 
@@ -19,6 +20,15 @@ def make():
     return gymnasium.make("CartPole-v1")
 def broken():
     raise RuntimeError("no such asset")
+def leaves():
+    raise SystemExit(7)
+def batch():
+    return gymnasium.make_vec("CartPole-v1", num_envs=2)
+class Old(gymnasium.Wrapper):
+    def step(self, action):
+        return self.env.step(action)[:4]
+def old():
+    return Old(make())
 def lean(seen):
     return (seen[..., 2] > 0).astype(int)
 """
@@ -75,6 +85,11 @@ def test_a_factory_is_told_with_its_source(
         (["--module", "nowhere.py:make"], "there is no file"),
         (["--module", "MINE:broken"], "no such asset"),
         (["--module", "MINE:absent"], "has no function absent"),
+        (["--module", "MINE:leaves"], "SystemExit: 7"),
+        (["--module", "MINE:batch"], "makes a vector environment"),
+        (["--module", "MINE:batch", "--envs", "2"], "makes a vector environment"),
+        (["--env", "CartPole-v1", "--envs", "9" * 15], "or fewer"),
+        (["--env", "CartPole-v1", "--snapshots", "-1"], "0 for none"),
         (["--env", "CartPole-v1", "--policy", "clever"], "FILE:FUNCTION"),
         (["--env", "CartPole-v1", "--seed", "-3"], "give 0 or more"),
     ],
@@ -100,5 +115,20 @@ def test_a_file_is_replaced_only_when_asked(
     arguments = ["record", "--env", "CartPole-v1", "--steps", "5", "--out", str(out)]
     refused(capsys, *arguments)
     assert out.read_text() == "precious"
+    for wrong in (["Nothing-v9"], ["Nothing-v9", "--envs", "2"]):
+        given = [*arguments, "--overwrite", "--env", *wrong]
+        assert "Nothing" in refused(capsys, *given)
+        assert out.read_text() == "precious"
     printed(capsys, *arguments, "--overwrite")
     assert load(out).labelled is not None
+    assert [p for p in tmp_path.iterdir() if p.is_file()] == [out]
+
+
+def test_an_environment_of_another_kind_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, module: Path
+) -> None:
+    given = ["--module", f"{module}:old", "--out", str(tmp_path / "run.isoscope.h5")]
+    assert main(["record", *given, "--steps", "3"]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert "the tap turned itself off" in told[0]
+    assert "stepping failed" in told[1]
