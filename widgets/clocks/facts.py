@@ -11,6 +11,7 @@ from isoscope.core.isolation.sentence import WHY_UNKNOWN
 from isoscope.core.recording.model import StepKind
 from isoscope.core.timeaxis import TimeKind
 from isoscope.core.timeline.ruler import stamp_text
+from isoscope.widgets.row_words import row_word
 
 if TYPE_CHECKING:
     from isoscope.core.analysis import Analysis
@@ -43,7 +44,7 @@ def facts_at(document: Document, row: int) -> list[Fact]:
         *_times(document, known, row),
         *_place(known, row),
         *_evidence(known, row),
-        *_fits(known, row),
+        *_fits(known, row, row_word(document.recording)),
         _seconds("h", float(steps.h_s[row]), ABSENT),
         *_confidence(known, row),
     ]
@@ -120,7 +121,7 @@ def _evidence(analysis: Analysis | None, row: int) -> list[Fact]:
     return facts
 
 
-def _fits(analysis: Analysis | None, row: int) -> list[Fact]:
+def _fits(analysis: Analysis | None, row: int, word: str) -> list[Fact]:
     """How the scene's clock lies over the control steps in this stretch."""
     segment = None if analysis is None else analysis.segment_at(row)
     if segment is None:
@@ -141,7 +142,7 @@ def _fits(analysis: Analysis | None, row: int) -> list[Fact]:
         # Others' clocks jitter, too, wherever the turns come in no fixed order.
         facts.append(Fact("its jitter", f"{fit.jitter_s:.3g} s"))
     first, last = segment.native
-    facts.append(Fact("clocks run", f"native {first:,} to {last:,}"))
+    facts.append(Fact("clocks run", f"{word} {first:,} to {last:,}"))
     facts.append(Fact("until", _ENDS.get(segment.why_it_ends, segment.why_it_ends)))
     return facts
 

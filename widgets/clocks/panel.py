@@ -19,6 +19,7 @@ from isoscope.widgets.clocks.plots import (
 from isoscope.widgets.clocks.table import FactsTable
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
+from isoscope.widgets.row_words import row_word
 from isoscope.widgets.signals.canvas import Canvas
 from isoscope.widgets.signals.notes import notes_of
 from isoscope.widgets.signals.span import Span
@@ -268,7 +269,8 @@ class ClocksPanel(Panel):
     def _tell(self, document: Document, span: Span) -> None:
         parts = [] if document.focus is None else [f"env {document.focus}"]
         if not span.is_whole:
-            parts.append(f"native {span.first:,}–{max(span.stop - 1, 0):,}")
+            word = row_word(document.recording)
+            parts.append(f"{word} {span.first:,}–{max(span.stop - 1, 0):,}")
         each = self.canvas.stack.bin_rows
         if each > 1:
             parts.append(f"min/max 1:{each}")

@@ -49,8 +49,7 @@ def memory_words(memory: Memory, row_is: str) -> str:
     said = f"In memory: {memory.words}"
     if not memory.in_file:
         return said
-    before = f"{row_is}s before {memory.in_file:,}"
-    return f"{said}; {before} are read from the recording"
+    return f"{said}; {row_is}s before {memory.in_file:,} in the file"
 
 
 def number(value: float) -> str:

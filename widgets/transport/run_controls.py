@@ -53,7 +53,7 @@ class RunControls(QFrame):
             self.speeds[speed] = action
         self.speed.setMenu(menu)
         self.fault = text_button(
-            "inject a fault ▾",
+            "fault ▾",
             "Inject a fault",
             "Make something go wrong in the run, to see how it shows",
             self,

@@ -197,6 +197,9 @@ def test_environments_that_tell_of_no_scene_are_only_environments(plain, qtbot) 
     names = [fact.name for fact in facts_at(plain, 3)]
     assert names[0] == "row"
     assert "native step" not in names
+    runs = [fact.value for fact in facts_at(plain, 3) if fact.name == "clocks run"]
+    assert all(value.startswith("row ") for value in runs)
+    assert runs
 
 
 def test_of_an_action_that_is_told_both_ways_the_clipped_one_is_plotted(
