@@ -14,6 +14,7 @@ from isoscope.core.trajectory.plan import TrajectoryMode
 MOST_CHUNKS = 64  # of a training step, where nobody says how many
 FEWEST_CHUNKS = 8  # a run that can't be divided into so many is one training step
 MOST_IN_MICRO_BATCH = 256
+MOST = 1 << 16  # environments; more are a slip of the finger
 
 
 class Runner(StrEnum):
@@ -118,6 +119,11 @@ class CollectSettings:
         ):
             if getattr(self, name) < 1:
                 self._refuse(f"{name} is {getattr(self, name)}; give 1 or more")
+        for name in ("envs", "workers", "actors"):
+            if getattr(self, name) > MOST:
+                self._refuse(
+                    f"{name} is {getattr(self, name):,}; give {MOST:,} or fewer"
+                )
         if self.weights and self.policy is not PolicyName.MLP:
             self._refuse(f"the policy {self.policy} takes no weights; take mlp")
         if self.seed < 0:

@@ -42,6 +42,7 @@ def test_a_run_is_divided_evenly(
     ("changes", "said"),
     [
         ({"envs": 0}, "envs is 0; give 1 or more"),
+        ({"envs": 10**12}, "envs is 1,000,000,000,000; give 65,536 or fewer"),
         ({"seed": -1}, "seed is -1"),
         ({"steps": 50}, "not whole chunks of 4; give 48 or 52"),
         ({"steps": 2}, "not whole chunks of 4; give 4"),
