@@ -47,6 +47,13 @@ class RowMap:
         end
             Length of the merged table.
         """
+        if self._pieces and len(rows):  # mostly: all of them are in the last piece
+            here, there, count = self._pieces[-1]
+            low, high = int(rows.min()), int(rows.max())
+            if here <= low and high < here + count:
+                return np.asarray(rows + (there - here))
+            if high == -1:
+                return np.full(len(rows), -1, np.int64)
         out = np.full(len(rows), -1, np.int64)
         out[rows == self.length] = end
         if self._pieces:

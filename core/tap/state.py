@@ -67,10 +67,8 @@ class LatestState:
         for over, key in _KEY.items():
             mine = blocks.get(self._target.intake.tables[over], [])
             for first, values in mine:
-                unique, at = np.unique(values[key][::-1], return_index=True)
-                rows_there = first + len(values) - 1 - at
-                names = unique.tolist()
-                self._last[over].update(zip(names, rows_there.tolist(), strict=True))
+                names, numbers = values[key].tolist(), range(first, first + len(values))
+                self._last[over].update(zip(names, numbers, strict=True))
             self._take_frames(over, mine, blocks)
 
     def _take_frames(
