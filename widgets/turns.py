@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LATE_S = 0.15  # work in parts that is not done by then is done in larger ones
 LARGER = 2.0  # times as large at most
+OVERDUE_S = 1.0  # later than that turns are so rare that larger ones hold up nobody
 PAUSE_MS = 3  # after each, for what it has painted and what waits
 
 
@@ -36,7 +37,8 @@ def go_on(parts: Iterator[None], begun_s: float, slice_s: float) -> bool:
         next turn.
     """
     late_s = time.perf_counter() - begun_s
-    slice_s *= min(max(1.0, late_s / LATE_S), LARGER)
+    most = LARGER if late_s < OVERDUE_S else late_s / LATE_S
+    slice_s *= min(max(1.0, late_s / LATE_S), most)
     began = before = time.thread_time()
     longest_s = 0.0
     for _ in parts:

@@ -143,11 +143,13 @@ def test_work_in_parts_does_more_at_a_time_the_longer_it_has_taken() -> None:
             yield
 
     counts = []
-    for late_s in (0.0, 1.5 * turns.LATE_S, 1e6):
+    longer_s = 0.5 * turns.OVERDUE_S, 40 * turns.LATE_S
+    for late_s in (0.0, 1.5 * turns.LATE_S, *longer_s):
         done: list[int] = []
         assert not go_on(work(), time.perf_counter() - late_s, slice_s)
         counts.append(len(done))
     assert counts[0] <= 16 < counts[1] <= 24 < counts[2] <= 32
+    assert 16 * 32 < counts[3] <= 16 * 40
     assert go_on(iter([None]), time.perf_counter(), slice_s)
 
 
