@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # What the total of a native step contains, in the profiler of the engine's side.
 CPP_TOTAL = "cpp_total_step"
+# What Lab measures around that.
+SCENE_STEP = "step_scene"
 # Between two looks at a configuration that nobody was seen to change.
 LOOK_NS = 100_000_000
 
@@ -226,16 +228,19 @@ class MochiTap(SingleTap):
         self.recorder.profile(told)
         inner = section.nested_sections
         total = f"{path}/{CPP_TOTAL}" if CPP_TOTAL in inner else ""
+        outside = f"{path}/{SCENE_STEP}" if SCENE_STEP in inner else path
         for name, nested in inner.items():
-            part = total and name.startswith("cpp_") and name != CPP_TOTAL
-            if part:  # the engine's parts lie within its total, flat as they are kept
-                entry = r.ProfileEntry(
-                    f"{path}/{name}", float(nested.last), "ms", total, self.number
-                )
-                entry.transition = transition
-                self.recorder.profile(entry)
-            else:
+            if not total or not name.startswith("cpp_"):
                 self._section(nested, path, transition)
+                continue
+            # The engine's parts lie within its total, and that within what is measured
+            # around the scene's step: they are kept flat, beside it.
+            entry = r.ProfileEntry(
+                *(f"{path}/{name}", float(nested.last), "ms"),
+                *(outside if name == CPP_TOTAL else total, self.number),
+            )
+            entry.transition = transition
+            self.recorder.profile(entry)
 
     # -- the end -----------------------------------------------------------------------
 
