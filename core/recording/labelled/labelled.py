@@ -23,6 +23,8 @@ from isoscope.core.recording.labelled.columns import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from isoscope.core.recording.labelled.store import Store
     from isoscope.core.recording.labelled.tables import Column
     from isoscope.core.recording.tracks import AnyTrack, Array, Track
@@ -156,14 +158,15 @@ class LabelledRecording:
         self, over: str, field: r.Field, dtype: np.dtype[Any], piece: Piece
     ) -> None:
         """Put a field of a frame with the field that it goes on, or by itself."""
-        found = self.fields.get(Key(over, field.group, field.actor, field.name))
-        if (
-            isinstance(found, FrameTrack)
-            and found.dtype == dtype
-            and found.shape == field.shape
-        ):
-            found.add(piece)
-            return
+        for _, found in self._named(over, field):
+            if (
+                isinstance(found, FrameTrack)
+                and found.dtype == dtype
+                and found.shape == field.shape
+                and found.field.names == field.names
+            ):
+                found.add(piece)
+                return
         first = self._first(over, field)
         self._add(over, field, FrameTrack(field, dtype, piece, first))
 
@@ -174,13 +177,25 @@ class LabelledRecording:
     def _add(
         self, over: str, field: r.Field, track: FrameTrack | RaggedFrameTrack
     ) -> None:
-        """Add a track; a second of its name with another shape or dtype is numbered."""
+        """Add a track; a second of its name and of another form is numbered."""
+        for key, found in self._named(over, field):
+            if found is None:
+                self.fields[key] = track
+        self._tracks.append((over, track))
+
+    def _named(
+        self, over: str, field: r.Field
+    ) -> Iterator[tuple[Key, AnyTrack | None]]:
+        """Yield the tracks ``NAME``, ``NAME#2``, …, at last a key without one."""
         name, number = field.name, 1
-        while Key(over, field.group, field.actor, name) in self.fields:
+        while True:
+            key = Key(over, field.group, field.actor, name)
+            found = self.fields.get(key)
+            yield key, found
+            if found is None:
+                return
             number += 1
             name = f"{field.name}#{number}"
-        self.fields[Key(over, field.group, field.actor, name)] = track
-        self._tracks.append((over, track))
 
     # -- what there is --
 

@@ -253,6 +253,24 @@ def test_a_field_that_changes_its_form_is_kept_apart(tmp_path: Path) -> None:
     assert present["x#3"] == [False, False, False, True]
 
 
+def test_forms_that_take_turns_stay_together_and_names_apart(tmp_path: Path) -> None:
+    path = tmp_path / "run.isoscope.h5"
+    forms: list[tuple[int, tuple[str, ...]]]
+    forms = [(3, ()), (2, ()), (2, ("a", "b"))] * 3  # of three kinds of environments
+    with Recorder(path, r.Identity()) as recorder:
+        for size, names in forms:
+            field = r.Field(name="x", shape=(size,), names=names)
+            frame = recorder.frame([field], "f4")
+            frame.put(0, np.ones(size))
+            recorder.native(r.NativeStep(), frame)
+    scene = registry.load(path).scene
+    assert "x#4" not in scene.tracks
+    for k, name in enumerate(("x", "x#2", "x#3")):
+        track = scene.tracks[name]
+        assert np.flatnonzero(track.read(0, 9).valid).tolist() == [k, k + 3, k + 6]
+        assert track.field.names == forms[k][1]
+
+
 def test_transitions_and_what_it_says_of_itself(tmp_path: Path) -> None:
     path = tmp_path / "run.isoscope.h5"
     with Recorder(path, r.Identity(engine="superdex", engine_version="1.0.1")) as rec:
