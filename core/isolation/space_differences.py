@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isoscope.core.isolation.labelled_context import LabelledContext
     from isoscope.core.recording.labelled.records import Space
+    from isoscope.core.recording.tracks import AnyTrack
 
 GROUP = "observation_after"
+READ_ROWS = 1 << 14  # at once
 
 
 class SpaceDifference(NamedTuple):
@@ -28,9 +32,16 @@ def space_differences(window: LabelledContext) -> Iterator[SpaceDifference]:
     yield from _between(spaces)
     tracks = window.fields(GROUP)
     common = next((s for s in spaces if s.env == -1), None)
+    had: dict[str, set[int]] = {}  # environments that had a field in another form
+    several = any("#" in name for name in tracks)
     for name, track in tracks.items():
         first, mark, number = name.partition("#")
-        if mark and number.isdigit():
+        if not several or (mark and not number.isdigit()):
+            continue
+        envs, before = _environments(window, track), had.setdefault(first, set())
+        changes = not envs.isdisjoint(before)
+        before |= envs
+        if mark and changes:
             yield SpaceDifference(
                 "the observations' dtype or shape changes during the run",
                 f"{first} goes on as {track.dtype} of another kind than it began",
@@ -64,6 +75,17 @@ def space_differences(window: LabelledContext) -> Iterator[SpaceDifference]:
             f"{', '.join(common.names[:8])} are declared",
             f"{GROUP}.value",
         )
+
+
+def _environments(window: LabelledContext, track: AnyTrack) -> set[int]:
+    """Whose transitions have a field in this form."""
+    env, first = window.transitions.env, window.transitions.first
+    found: set[int] = set()
+    for start in range(0, len(env), READ_ROWS):
+        stop = min(start + READ_ROWS, len(env))
+        there = track.read(first + start, first + stop).valid
+        found.update(np.unique(env[start:stop][there]).tolist())
+    return found
 
 
 def _between(spaces: list[Space]) -> Iterator[SpaceDifference]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isoscope.core.isolation.context import Context, Examined
     from isoscope.core.isolation.findings import Severity
     from isoscope.core.isolation.labelled_context import LabelledContext
+    from isoscope.core.recording.model import Labels
     from isoscope.core.recording.tracks import Array
 
 ID = "identical-start"
@@ -35,7 +36,7 @@ def run(context: Context) -> Iterator[Finding]:
     """Yield one finding a group of environments that begin alike."""
     subject = context.subject
     labels = subject.attribution.labels
-    resets = np.flatnonzero(labels.kind == StepKind.RESET)
+    resets = _last_ones(labels, np.flatnonzero(labels.kind == StepKind.RESET))
     looks = _looks(context, resets)
     if len(resets) and not any(keys.any() for _, keys in looks):
         raise CannotRunError(
@@ -61,6 +62,15 @@ def run(context: Context) -> Iterator[Finding]:
     )
     for envs, starts in groups.items():
         yield _finding(subject, envs, starts, always)
+
+
+def _last_ones(labels: Labels, resets: Array) -> Array:
+    """The last step of each reset; before it a new scene may be stepped once."""
+    rows = resets[np.argsort(labels.env[resets], kind="stable")]
+    env, episode = labels.env[rows], labels.episode[rows]
+    goes_on = np.zeros(len(rows), np.bool_)
+    goes_on[:-1] = (env[1:] == env[:-1]) & (episode[1:] == episode[:-1])
+    return np.sort(rows[~goes_on | (env < 0) | (episode < 0)])
 
 
 class _Seeds:

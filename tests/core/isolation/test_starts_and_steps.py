@@ -9,6 +9,7 @@ import pytest
 from isoscope.core.isolation.audit import audit
 from isoscope.core.isolation.context import Context
 from isoscope.core.recording.model import StepKind
+from tests.core.isolation.building import Run
 from tests.core.isolation.worlds import World, examine, found, push_of, shared
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "recordings"
@@ -45,6 +46,18 @@ def test_all_resets_alike_are_told_as_such() -> None:
 
 def test_other_starts_are_no_finding() -> None:
     assert found(_starts([0.0, 0.4, 0.8]), "identical-start") == []
+
+
+def test_a_new_scene_s_first_step_is_no_start(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2, scenes=[0, 1])
+    for env in range(2):
+        run.episode[env] = 1
+        run.world[env] = (0.5, 0.0, 0.0)
+        run.native(env, 0, h_s=1e-5)  # of the scene, as it is made in the reset
+        run.episode[env] = 0
+        run.reset(env)
+    run.steps(4)
+    assert [f for f in run.findings() if f.id == "identical-start"] == []
 
 
 def test_one_environment_may_begin_alike_again_and_again() -> None:

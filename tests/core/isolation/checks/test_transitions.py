@@ -230,6 +230,29 @@ def test_spaces_that_are_not_alike(tmp_path: Path) -> None:
     assert "order" in found.only("observation-schema").message
 
 
+def test_environments_of_several_kinds_do_not_change_their_form(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).resets()
+    for form in ("f4", "f8", "f4", "f8"):  # env 1 is another kind, and of f8
+        field = r.Field(name="value", shape=(3,), group="observation_after")
+        frame = run.recorder.frame([field], form, over="transitions")
+        frame.put(0, np.ones(3))
+        kind = r.Transition(env=7 if form == "f4" else 8, control_step=1, valid=1)
+        run.recorder.transition(kind, frame)
+    run.steps(3)
+    differ = [f for f in run.findings() if "during the run" in f.message]
+    assert differ == []
+
+
+def test_an_environment_that_goes_on_in_another_form(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).resets().steps(3)
+    field = r.Field(name="value", shape=(3,), group="observation_after")
+    frame = run.recorder.frame([field], "f8", over="transitions")
+    frame.put(0, np.ones(3))
+    run.recorder.transition(r.Transition(env=1, control_step=4, valid=1), frame)
+    [differs] = [f for f in run.findings() if "during the run" in f.message]
+    assert "dtype or shape changes" in differs.message
+
+
 # -- action-range ----------------------------------------------------------------------
 
 
