@@ -66,6 +66,7 @@ class Mirror:
             )
             self._merger = Merger(Target(self._recorder.intake, adds_times=False))
             self.reader = LabelledSource(keep)
+            self.reader.mine = True
         except BaseException:
             self._remove()
             raise

@@ -109,6 +109,7 @@ class LabelledSource:
         self._told = 0
         self._waited = 0  # looks at an actor whose arrays had not come
         self._closed = False
+        self.mine = False  # whether it is this program that writes it: no news to it
         self._next_search_s = 0.0
         self._had = NOTHING
 
@@ -382,7 +383,7 @@ class LabelledSource:
         end = self.labelled.end
         told: list[str] = []
         if end is None and self.store.writer is not None:
-            told.append(f"{self.store.writer} {STILL_WRITTEN}")
+            told += [] if self.mine else [f"{self.store.writer} {STILL_WRITTEN}"]
         elif self.store.missing:
             told.append(
                 f"cut: {self.store.missing:,} bytes are missing at its end; isoscope "

@@ -130,6 +130,8 @@ def test_a_window_that_is_there_first_misses_nothing(windows: list[Window]) -> N
     run(env, 5)
     until(lambda: window.rows >= 10)
     assert window.source.whole
+    # That the window itself still writes what it reads is nothing wrong with the run.
+    assert not window.source.recording.problems
     windows.append(late := Window())
     until(lambda: late.rows >= 1)
     assert not late.source.whole
@@ -409,7 +411,7 @@ def test_a_lost_connection_is_noticed_and_comes_back(
     until(lambda: guests.looking)
     run(env, 5)
     until(lambda: window.rows == 20)
-    assert [p.where for p in window.source.recording.problems] == ["/end"]
+    assert not window.source.recording.problems
 
 
 def test_keys_keep_strangers_out(windows: list[Window], tmp_path: Path) -> None:
