@@ -107,7 +107,7 @@ def to_json(value: Any) -> bytes:
 
 def _tamed(value: Any, depth: int = 0) -> Any:
     if depth < 16 and isinstance(value, dict):
-        return {str(k): _tamed(v, depth + 1) for k, v in value.items()}
+        return {_encodable(str(k)): _tamed(v, depth + 1) for k, v in value.items()}
     if depth < 16 and isinstance(value, list | tuple | set | frozenset):
         return [_tamed(v, depth + 1) for v in value]
     if value is None or isinstance(value, bool | float):
@@ -115,9 +115,14 @@ def _tamed(value: Any, depth: int = 0) -> Any:
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**64 else str(value)
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return _encodable(value)
     told = plain(value)
     return told if isinstance(told, str) else _tamed(told, depth + 1)
+
+
+def _encodable(text: str) -> str:
+    """Text that is UTF-8: half of a surrogate pair is none."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 # -- definitions --

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,6 @@ class Scalars:
         self._recorder = recorder
         self._places: dict[Name, tuple[Frame, int]] = {}
         self._first: tuple[Name, ...] = ()
-        self.left_out = 0
 
     def put(self, names: tuple[Name, ...], values: list[float]) -> list[Frame]:
         """Fill in the next row's values; returns the frames that go with it."""
@@ -93,7 +93,15 @@ class Scalars:
         new = [name for name in names if name not in self._places]
         room = MOST_NAMES - len(self._places)
         if len(new) > room:
-            self.left_out += len(new) - room
+            self._recorder.dropped(
+                r.Dropped(
+                    "info",
+                    len(new) - room,
+                    self._recorder.rows,
+                    time.time_ns(),
+                    f"there are {MOST_NAMES:,} names of numbers already",
+                )
+            )
             new = new[:room]
         if not new:
             return

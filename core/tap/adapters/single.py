@@ -5,6 +5,7 @@ Adapters for environments that can tell more build on this one.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -14,6 +15,7 @@ import numpy as np
 
 from isoscope.core.errors import one_line
 from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.forms import to_json
 from isoscope.core.tap.adapters import run as runs
 from isoscope.core.tap.adapters.control_steps import AFTER, BEFORE, CLIPPED, RAW
 from isoscope.core.tap.adapters.generators import Generators, state_of
@@ -153,7 +155,11 @@ class SingleTap:
         session = self.session
         if not session.on:
             return original(*args, **kwargs)
+        asked = kwargs
         with session.guard:
+            if kwargs.get("options") is not None:  # the environment may take parts out
+                told = json.loads(to_json(kwargs["options"]))
+                asked = {**kwargs, "options": told}
             self._begin(env)
             self.episode = max(self.episode, 0) + 1
             self.control_step = 0
@@ -166,7 +172,7 @@ class SingleTap:
             raise
         if session.on:
             with session.guard:
-                self._was_reset(env, result, *args, **kwargs)
+                self._was_reset(env, result, *args, **asked)
         return result
 
     def _was_reset(

@@ -13,6 +13,8 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from isoscope.core.recording.registry import load
+from isoscope.core.tap.adapters import scalars
 from tests.core.tap.adapters.same import column
 
 if TYPE_CHECKING:
@@ -134,6 +136,37 @@ def test_infos_that_are_odd(watched: Tap) -> None:
     assert sorted(labelled.names("info")) == ["ordered/a", "x"]
     assert column(labelled, "info", "ordered/a").values[1] == 1.0
     assert labelled.names("reward_term") == []
+
+
+def test_more_names_than_there_is_room_for_are_counted(
+    watched: Tap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scalars, "MOST_NAMES", 3)
+    env = watched.attach(Gives(info={f"k{k}": 1.0 for k in range(5)}))
+    env.reset()
+    for _ in range(2):
+        env.step(STILL)
+    watched.file.close()
+    found = load(watched.path)
+    assert found.labelled is not None
+    assert found.labelled.names("info") == ["k0", "k1", "k2"]
+    assert [(d.what, d.count) for d in found.labelled.dropped()] == [("info", 2)] * 2
+    assert "4 records were dropped" in found.problems[0].message
+
+
+def test_options_are_those_that_were_given(watched: Tap) -> None:
+    class Takes(Gives):
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            options.pop("x")
+            options["list"].append(2)
+            return super().reset(seed=seed)
+
+    env = watched.attach(Takes())
+    env.reset(options={"x": 5, "list": [1], "\ud800": "\udfff"})
+    labelled = watched.labelled()
+    expected = {"x": 5, "list": [1], "\\ud800": "\\udfff"}
+    assert labelled.transitions()[0].options == expected
+    assert labelled.resets()[0].options == expected
 
 
 def test_keys_that_read_the_same_are_told_apart(watched: Tap) -> None:
