@@ -198,14 +198,17 @@ def _surface(actor: Actor, shape: Shape, row: int, placed: Array) -> Array | Non
     turned = vector_at(actor, "pivotEvalRotation", row, _QUATERNION)
     if (
         mesh is None
-        or shape.eval_point is None
         or displacement is None
         or displacement.ndim != 2
         or displacement.shape[1] < 3
         or len(displacement) <= int(mesh.nodes.max())
-        or at is None
-        or turned is None
     ):
+        return None
+    if shape.eval_point is None and "pivotEvalTranslation" not in actor.fields.tracks:
+        # Told in the frame that the body has after the step, as the tap does.
+        with np.errstate(invalid="ignore", over="ignore"):
+            return apply(placed, mesh.positions + displacement[mesh.nodes, :3])
+    if shape.eval_point is None or at is None or turned is None:
         return None
     with np.errstate(invalid="ignore", over="ignore"):
         return deformed_nodes(

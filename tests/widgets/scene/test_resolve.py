@@ -281,6 +281,22 @@ def test_a_rod_is_drawn_through_its_nodes() -> None:
     assert strokes.ends[2].tolist() == [[2, 0, 0], [3, 1, 0]]
 
 
+def test_nodes_told_in_the_frame_after_the_step_are_drawn_in_it() -> None:
+    """As the tap tells them: without a fit, and what it is about."""
+    recording = rod()
+    actor = recording.actors[0]
+    tracks = actor.fields.tracks
+    del actor.reference["rigidTransformEvalPoint"]
+    del tracks["pivotEvalTranslation"], tracks["pivotEvalRotation"]
+    tracks["translation"] = Track.of(np.array([[0, 9.0, 0], [0, 2.0, 0]]))
+    half = np.sqrt(0.5)  # a quarter turn about z
+    tracks["rotation"] = Track.of(np.tile([0, 0, half, half], (2, 1)))
+    state = resolve(recording, shapes_of(recording.actors), 1)
+    assert state.having(Pose.RECORDED) == [0]
+    expected = [[0, 2, 0], [0, 3, 0], [0, 4, 0], [-1, 5, 0]]
+    np.testing.assert_allclose(state.deformed[0], expected, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("field", "values"),
     [

@@ -218,16 +218,27 @@ class Actors:
         )
 
     def _soft(self, readers: Readers, known: Known) -> None:
-        get = known.actor.get_displacements
+        """A deformable body: its nodes in its own frame, and that in the world."""
+        actor, number, real = known.actor, known.number, self._real
+        get = actor.get_displacements
         try:
             nodes = np.asarray(get()).size // 3
+            placed = bool(actor.has_root_transform())
         except Exception:  # noqa: BLE001 it has none
             return
-        displacement = r.Field(
-            name="displacement", shape=(nodes, 3), unit="m", actor=known.number
-        )
-        frame = self._recorder.frame([displacement], self._real, scene=self._number)
-        readers.soft.append((get, frame))
+        fields = [
+            r.Field(name="displacement", shape=(nodes, 3), unit="m", actor=number)
+        ]
+        if placed:
+            fields += _rigid_fields(number)[:2]
+
+        def both() -> Any:
+            root = actor.get_root_transform()
+            place = [*root.translation.tolist(), *root.rotation.tolist()]
+            return np.concatenate([np.asarray(get(), real).ravel(), place])
+
+        frame = self._recorder.frame(fields, real, scene=self._number)
+        readers.soft.append((both if placed else get, frame))
 
 
 def _rigid_fields(number: int) -> list[r.Field]:

@@ -51,7 +51,8 @@ class Readers:
         Which of these are control inputs: their places there, by their actor's number
         and their name.
     soft
-        Of each deformable body: what gives its displacements, and its own frame.
+        Of each deformable body: what gives its displacements and where its frame is,
+        and what these go into.
     """
 
     real: Any

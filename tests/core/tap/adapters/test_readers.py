@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isoscope.core.tap.adapters.superdex.actors import Actors, Known
 from isoscope.core.tap.adapters.superdex.readers import Readers
 
 WIDTH = 20  # numbers of a rigid body
@@ -123,3 +124,47 @@ def test_a_deformable_body_with_other_nodes_is_refused() -> None:
     nodes[0] = np.zeros(9)
     with pytest.raises(ValueError, match="another number of nodes"):
         take(b"")
+
+
+class Jelly:
+    """A deformable body of two nodes that falls."""
+
+    height = 1.0
+
+    def get_displacements(self) -> Any:
+        return [0.5, 0.0, 0.0, 0.0, 0.0, self.height]
+
+    def has_root_transform(self) -> bool:
+        return True
+
+    def get_root_transform(self) -> Any:
+        return SimpleNamespace(
+            translation=Numbers(7.0, self.height, 0.0),
+            rotation=Numbers(0.0, 0.0, 0.0, 1.0),
+        )
+
+
+def test_a_deformable_body_is_told_with_where_its_frame_is() -> None:
+    told: list[Any] = []
+
+    def framed(fields: Any, dtype: Any, scene: int) -> Any:
+        told.extend(fields)
+        return SimpleNamespace(dtype=np.dtype(dtype))
+
+    physics: Any = SimpleNamespace(uses_double_precision=lambda: False)
+    recorder: Any = SimpleNamespace(frame=framed)
+    body, readers = Jelly(), Readers(np.float32)
+    actors = Actors(recorder, None, 0, physics)
+    actors._soft(readers, Known(4, body, "SOFT", False))
+    assert [(f.name, f.shape, f.actor) for f in told] == [
+        ("displacement", (2, 3), 4),
+        ("translation", (3,), 4),
+        ("rotation", (4,), 4),
+    ]
+    take, layout = readers.taker(physics), readers.layout()
+    steps = []
+    for body.height in (1.0, 0.25):
+        steps.append(take(b""))
+    values = layout.columns(b"".join(steps)).tolist()
+    for row, height in zip(values, (1.0, 0.25), strict=True):
+        assert row == [0.5, 0, 0, 0, 0, height, 7, height, 0, 0, 0, 0, 1]
