@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isoscope.core.tap.adapters.plain_steps import REASONS
 from isoscope.core.tap.adapters.scalars import MOST_DEPTH, Name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from isoscope.core.recording.tracks import Array
     from isoscope.core.tap.adapters.leaves import Leaf
 
 TERMS = "reward_terms"
 REWARD_PREFIX = "reward_"
+FINALS = ("final_obs", "final_observation", "final_info")
 
 
 def columns(
@@ -62,6 +64,43 @@ def _collect(
             and value.dtype.kind in "biuf"
         ):
             found[group, f"{prefix}{key}"] = value.astype(np.float64), there.copy()
+
+
+def named_in(
+    infos: Any, count: int, done: Array | None
+) -> dict[Name, tuple[Array, Array]]:
+    """Numbers of a step's infos, as `columns`. Of ended rows they are in the finals.
+
+    Parameters
+    ----------
+    done
+        Rows that were reset within the step, whose own infos are the reset's.
+    """
+    named = columns(infos, count, FINALS)
+    if done is None:
+        return named
+    named = {name: (v, there & ~done) for name, (v, there) in named.items()}
+    last = infos.get("final_info") if isinstance(infos, dict) else None
+    for name, (values, there) in columns(last, count).items():
+        old, old_there = named.get(name, (values, np.zeros(count, np.bool_)))
+        named[name] = np.where(there, values, old), there & done | old_there
+    return named
+
+
+def reasons_in(infos: Any, lanes: Array) -> Iterator[tuple[int, dict[str, str]]]:
+    """Why episodes of these lanes ended, of those where the infos tell."""
+    if not isinstance(infos, dict) or not any(key in infos for key in REASONS):
+        return
+    for lane in lanes.tolist():
+        why = {}
+        for key in REASONS:
+            values, there = infos.get(key), infos.get(f"_{key}")
+            if values is None or (there is not None and not there[lane]):
+                continue
+            if isinstance(values[lane], str):
+                why[key] = str(values[lane])
+        if why:
+            yield lane, why
 
 
 def limits_of(actions: Sequence[Leaf]) -> tuple[Array, Array] | None:

@@ -18,12 +18,20 @@ from isoscope.core.recording.labelled.intake_recorder import transition_rows
 from isoscope.core.tap.adapters import run as runs
 from isoscope.core.tap.adapters.control_steps import AFTER, BEFORE, CLIPPED, RAW
 from isoscope.core.tap.adapters.generators import Watched
+from isoscope.core.tap.adapters.halves import Halves, has_halves
 from isoscope.core.tap.adapters.hooks import hook, is_hooked
 from isoscope.core.tap.adapters.inside import mode_within, processes_of, tapped_inside
 from isoscope.core.tap.adapters.kinds import innermost
 from isoscope.core.tap.adapters.leaves import Leaf, leaves
-from isoscope.core.tap.adapters.plain_steps import REASONS
-from isoscope.core.tap.adapters.rows import TERMS, columns, limits_of, within
+from isoscope.core.tap.adapters.rows import (
+    FINALS,
+    TERMS,
+    columns,
+    limits_of,
+    named_in,
+    reasons_in,
+    within,
+)
 from isoscope.core.tap.adapters.stage_times import (
     record_stages,
     times_itself,
@@ -46,7 +54,6 @@ if TYPE_CHECKING:
     from isoscope.core.tap.session import TapSession
 
 SAME_STEP, DISABLED = "same_step", "disabled"
-FINALS = ("final_obs", "final_observation", "final_info")
 MOST_REASONS = 64  # rows of a step whose reasons are looked for
 
 
@@ -69,6 +76,8 @@ class VectorTap:
         Number of its first environment.
     episode, control_step
         int64 [N]: where each is; -1 before its first reset that is seen.
+    within
+        Whether a reset or a step is being done.
     """
 
     def __init__(self, env: Any, session: TapSession, index: int | None) -> None:
@@ -80,6 +89,7 @@ class VectorTap:
         self.episode = np.full(self.count, -1, np.int64)
         self.control_step = np.full(self.count, -1, np.int64)
         self.inside = tapped_inside(env)
+        self.within = False
         self._index = index
         self._stream: Any = None
         self._leaves: tuple[Sequence[Leaf], Sequence[Leaf]] = ([], [])
@@ -92,26 +102,36 @@ class VectorTap:
         """Put the tap around the environment's methods."""
         hook(env, "reset", self._reset)
         hook(env, "step", self._step)
+        if has_halves(env) and not self.inside:
+            Halves(self).attach(env)
 
     # -- resets ------------------------------------------------------------------------
 
     def _reset(
         self, env: Any, original: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> Any:
+        asked = self.asks_reset(env, *args, **kwargs)
+        result = self.call(env, "reset", original, *args, **kwargs)
+        self.resets(env, asked, result)
+        return result
+
+    def asks_reset(
+        self, env: Any, seed: Any = None, options: Any = None, *_: Any, **__: Any
+    ) -> Any:
+        """Be told that a reset is asked for; returns what `resets` is told."""
         # Gymnasium's take the mask out of the dict that they are given.
-        asked = {**kwargs}
-        if isinstance(kwargs.get("options"), dict):
-            asked["options"] = {**kwargs["options"]}
-        result = self._call(env, "reset", original, *args, **kwargs)
+        return seed, {**options} if isinstance(options, dict) else options
+
+    def resets(self, env: Any, asked: tuple[Any, Any], result: Any) -> None:
+        """Be told that a reset is done."""
         if self.session.on:
             with self.session.guard:
                 self._begin(env)
                 if not self.inside:
-                    self._was_reset(env, result, *args, **asked)
-        return result
+                    self._was_reset(env, result, *asked)
 
     def _was_reset(
-        self, env: Any, result: Any, seed: Any = None, options: Any = None, **_: Any
+        self, env: Any, result: Any, seed: Any = None, options: Any = None
     ) -> None:
         observation, info = result
         mask = None
@@ -166,12 +186,22 @@ class VectorTap:
         *args: Any,
         **kwargs: Any,
     ) -> Any:
+        raw = self.asks_step(env, actions)
+        result = self.call(env, "step", original, actions, *args, **kwargs)
+        self.steps(env, raw, result)
+        return result
+
+    def asks_step(self, env: Any, actions: Any, *_: Any, **__: Any) -> Any:
+        """Be told that a step is asked for; returns what `steps` is told."""
         raw = None
         if self.session.on and not self.inside:
             with self.session.guard:
                 self._begin(env)
                 raw = owned_batch(actions)
-        result = self._call(env, "step", original, actions, *args, **kwargs)
+        return raw
+
+    def steps(self, env: Any, raw: Any, result: Any) -> None:
+        """Be told that a step is done."""
         if self.session.on:
             with self.session.guard:
                 self._begin(env)
@@ -179,7 +209,6 @@ class VectorTap:
                     self._was_stepped(env, raw, result)
                 if times_itself(innermost(env)):
                     record_stages(self.session, innermost(env).profiler.take(), -1, -1)
-        return result
 
     def _was_stepped(self, env: Any, raw: Any, result: Any) -> None:
         observation, rewards, terminated, truncated, infos = result
@@ -214,7 +243,7 @@ class VectorTap:
             groups[CLIPPED], present[CLIPPED] = step.actions, acted & clipped
         groups = {group: batch for group, batch in groups.items() if batch is not None}
         again = self._mode == SAME_STEP and bool(done.any())
-        named = self._named(infos, done if again else None)
+        named = named_in(infos, self.count, done if again else None)
         self._reasons(rows, infos, done, again)
         first = self._batch(rows, every, groups, present, named)
         wall, row = time.time_ns(), self.recorder.rows
@@ -245,40 +274,11 @@ class VectorTap:
             every, None, raw, np.array(rewards), terminated, truncated, None
         )
 
-    def _named(self, infos: Any, done: Array | None) -> dict[Name, tuple[Array, Array]]:
-        """Numbers of the infos. Of an ended row they are in ``final_info``.
-
-        Parameters
-        ----------
-        done
-            Rows that were reset within the step, whose own infos are the reset's.
-        """
-        named = columns(infos, self.count, FINALS)
-        if done is None:
-            return named
-        named = {name: (v, there & ~done) for name, (v, there) in named.items()}
-        last = infos.get("final_info") if isinstance(infos, dict) else None
-        for name, (values, there) in columns(last, self.count).items():
-            old, old_there = named.get(name, (values, np.zeros(self.count, np.bool_)))
-            both = np.where(there, values, old), there & done | old_there
-            named[name] = both
-        return named
-
     def _reasons(self, rows: Array, infos: Any, done: Array, again: bool) -> None:
         """Why episodes ended, where the infos tell."""
         told = infos.get("final_info") if again and isinstance(infos, dict) else infos
-        if not isinstance(told, dict) or not any(key in told for key in REASONS):
-            return
-        for lane in np.flatnonzero(done)[:MOST_REASONS].tolist():
-            why = {}
-            for key in REASONS:
-                values, there = told.get(key), told.get(f"_{key}")
-                if values is None or (there is not None and not there[lane]):
-                    continue
-                if isinstance(values[lane], str):
-                    why[key] = str(values[lane])
-            if why:
-                rows["reasons"][lane] = self.recorder.intake.blob(to_json(why))
+        for lane, why in reasons_in(told, np.flatnonzero(done)[:MOST_REASONS]):
+            rows["reasons"][lane] = self.recorder.intake.blob(to_json(why))
 
     def _reset_within(
         self, env: Any, which: Array, observation: Any, infos: Any
@@ -397,7 +397,7 @@ class VectorTap:
         """Of a single environment's action and observation."""
         return leaves(env.single_action_space), leaves(env.single_observation_space)
 
-    def _call(
+    def call(
         self,
         env: Any,
         doing: str,
@@ -405,7 +405,9 @@ class VectorTap:
         *args: Any,
         **kwargs: Any,
     ) -> Any:
+        """Do what was asked for; what it raises is recorded, and raised."""
         try:
+            self.within = True
             return original(*args, **kwargs)
         except BaseException as error:
             if self.session.on:
@@ -415,3 +417,5 @@ class VectorTap:
                         r.Failure(doing, told, wall_ns=time.time_ns())
                     )
             raise
+        finally:
+            self.within = False

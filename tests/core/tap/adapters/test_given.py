@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from isoscope.core.recording.registry import load
 from isoscope.core.tap.adapters import scalars
@@ -325,3 +325,28 @@ def test_parts_that_no_column_holds_are_left_out(
     rows = labelled.transitions()
     assert after.values[:, 0].tolist() == [float(row.control_step) for row in rows]
     assert {row.episode for row in rows} == {1, 2}
+
+
+def test_steps_asked_for_and_fetched_apart_are_told_once(watched: Tap) -> None:
+    made = AsyncVectorEnv([Ends] * 2, context="fork")
+    env, still = watched.attach(made), np.zeros((2, 3), np.float32)
+    try:
+        env.reset_async(seed=7)
+        env.reset_wait()
+        env.step(still)
+        env.step_async(still)
+        env.step_wait()
+        env.step(still)
+        env.reset(seed=8)
+        env.step_async(still)
+        env.step_wait()
+    finally:
+        env.close()
+    labelled = watched.labelled()
+    told = [(t.episode, t.control_step, t.seed) for t in labelled.transitions()[::2]]
+    assert told == [
+        *[(1, 0, 7), (1, 1, -1), (1, 2, -1), (1, 3, -1)],
+        *[(2, 0, 8), (2, 1, -1)],
+    ]
+    before = column(labelled, "observation_before").values[::2, 0]
+    assert before[[1, 2, 3, 5]].tolist() == [0.0, 1.0, 2.0, 0.0]
