@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isoscope.core.recording.labelled.records import Dropped, Failure
+from isoscope.core.recording.model import StepKind
 from isoscope.core.timeline.chunks import STATES, ChunkNews
 from isoscope.core.timeline.pieces import Shape
 
@@ -97,6 +98,7 @@ class Feed:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self._read: dict[str, int] = {}
+        self._opening, self._opened = 0, False
 
     def news(self) -> News:
         """What has come since.
@@ -143,7 +145,18 @@ class Feed:
             wall_s=wall_s,
             row=self._rows_at(wall_s),
             first=start,
+            opening=self._resets(),
         )
+
+    def _resets(self) -> int:
+        """How many rows there are before the first that is no reset's."""
+        labels = self.recording.labels
+        if labels is not None and not self._opened:
+            stepped = labels.kind[self._opening :] != StepKind.RESET
+            self._opened = bool(stepped.any())
+            more = int(stepped.argmax()) if self._opened else len(stepped)
+            self._opening += more
+        return self._opening
 
     def _rows_at(self, wall_s: Array) -> Int64Array:
         """The first native step taken after each moment; -1 where unknown.

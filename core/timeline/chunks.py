@@ -115,6 +115,9 @@ class ChunkNews:
         int64 [n]: the native step that it lies on; -1 where unknown.
     first
         Number of the first event in the recording's table.
+    opening
+        Rows, from the recording's first, that are resets before anything was stepped:
+        they are no chunk's, which has them as the boundary before its first step.
     """
 
     key: Int64Array
@@ -124,6 +127,7 @@ class ChunkNews:
     wall_s: Array
     row: Int64Array
     first: int = 0
+    opening: int = 0
 
     def __len__(self) -> int:
         """How many."""
@@ -139,6 +143,7 @@ class ChunkNews:
             self.wall_s[at],
             self.row[at],
             self.first,
+            self.opening,
         )
 
 
@@ -156,8 +161,8 @@ class SourceChunks:
     begin, stop
         int64 [n]: rows where its item begins, ascending, and where it ends. Of a chunk
         that the environment told of first, it begins where the environment had told
-        something before, or with the recording: the steps between are those that it
-        holds.
+        something before, or with the recording's first steps after the resets that it
+        opens with: the steps between are those that it holds.
     looks
         Of the whole chunk, `ChunkLook`.
     """
@@ -190,6 +195,7 @@ class SourceChunks:
         """Take in events of this source; `numbers` are theirs in the table."""
         parts = news.key[:, [0, 1, 4]]
         rows = np.maximum(news.row, 0)
+        self._acted = max(self._acted, news.opening)
         at = self._locate(_codes(parts), parts, self._begun(news.state, rows))
         self.batch = max(self.batch, int(news.slots[:, 1].max(initial=0)))
         self.of.append(at)

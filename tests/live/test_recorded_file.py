@@ -17,6 +17,7 @@ from isoscope.core.positions import parse_position, resolve_position
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.places import labelled_place
 from isoscope.core.recording.labelled.recorder import Recorder
+from isoscope.core.recording.model import StepKind
 from isoscope.core.recording.registry import load
 from isoscope.core.series import CONTROL, component_names, unit_told
 from isoscope.core.timeline.chunk_words import facts_of
@@ -115,6 +116,33 @@ def test_a_failure_of_the_run_stands_where_the_run_was_by_then(tmp_path):
         recorder.dropped(r.Dropped("records", 2, wall_ns=begin_ns + 99 * second_ns))
     marks = Feed(load(path)).news().marks
     assert [mark.row for mark in marks] == [3, 0, 1, 5]
+
+
+def test_the_resets_that_a_run_opens_with_are_no_chunk_s(tmp_path):
+    """Nor where the environment tells its half first, once the chunk is over."""
+    path = tmp_path / "late.isoscope.h5"
+    begin_ns, second_ns = 1_800_000_000 * 10**9, 10**9
+    kinds = [StepKind.RESET] * 2 + [StepKind.SUBSTEP] * 4
+    with Recorder(path, r.Identity(environments=2)) as recorder:
+        for row, kind in enumerate(kinds):
+            recorder.native(
+                r.NativeStep(
+                    env=row % 2, kind=kind, h_s=0.02, wall_ns=begin_ns + row * second_ns
+                )
+            )
+        recorder.chunk(
+            r.ChunkEvent(
+                state="env part",
+                step=0,
+                epoch=0,
+                rank=0,
+                stage=0,
+                chunk=0,
+                wall_ns=begin_ns + 5 * second_ns + 1000,
+            )
+        )
+    (source,) = told_of(load(path)).chunks.ordered
+    assert source.begin.values.tolist() == [2]
 
 
 def test_environments_end_as_they_were_told_to(recording):

@@ -22,7 +22,7 @@ from isoscope.core.timeline.chunks import (
 P, E, J, F, X = State.POLICY, State.ENV, State.JOINED, State.FLUSHED, State.FAILED
 
 
-def news(events, first=0) -> ChunkNews:
+def news(events, first=0, opening=0) -> ChunkNews:
     """From (key, state, (first, stop) slots, row) each."""
     keys = np.array([e[0] for e in events], np.int64).reshape(-1, 5)
     count = len(events)
@@ -34,6 +34,7 @@ def news(events, first=0) -> ChunkNews:
         np.arange(count, dtype=float) + 1e9,
         np.array([e[3] for e in events], np.int64),
         first,
+        opening,
     )
 
 
@@ -92,6 +93,23 @@ def test_an_item_told_of_by_the_environment_begins_with_its_steps():
         source = chunks.sources[0, 0]
         assert source.begin.values.tolist() == [0, 10, 20]
         assert source.stop.values.tolist() == [10, 20, OPEN]
+
+
+def test_the_first_item_begins_after_the_resets_that_a_run_opens_with():
+    """Whichever half is told first: they are the boundary before its first step."""
+    events = [
+        (key(0), P, ALL, 8),
+        (key(0, 1), E, (2, 3), 20),
+        (key(0, 1), E, (0, 2), 40),
+        (key(0, 1), P, ALL, 42),
+        (key(1, 1), E, ALL, 72),
+    ]
+    for cuts in ([5], [1, 2, 3, 4, 5]):
+        chunks = Chunks()
+        for first, stop in pairwise([0, *cuts]):
+            chunks.take(news(events[first:stop], first, opening=8))
+        assert chunks.sources[0, 0].begin.values.tolist() == [8]
+        assert chunks.sources[1, 0].begin.values.tolist() == [8, 40]
 
 
 def test_each_slot_knows_only_its_own_fragments():
