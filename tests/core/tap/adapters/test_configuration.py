@@ -37,6 +37,13 @@ class Actor:
         return self.handle
 
 
+class Override:
+    """What holds for a pair; by its type its names are known from then on."""
+
+    def __init__(self, friction: float) -> None:
+        self.friction, self.viscous = friction, None
+
+
 class Scene:
     """Two bodies of one name and a ground, and two constraints."""
 
@@ -63,7 +70,7 @@ class Scene:
         return (a, b) in self.pairs
 
     def get_contact_pair_params_override(self, a: int, b: int) -> Any:
-        return SimpleNamespace(friction=self.pairs[a, b], viscous=None)
+        return Override(self.pairs[a, b])
 
     def set_contact_pair_params_override(self, a: int, b: int, own: Any) -> None:
         self.pairs[a, b] = own.friction
