@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+GONE = (
+    "the tapped environment is gone: keep it in a variable as long as its methods are "
+    "called, as in env = tap.attach(env)"
+)
+
+
 class Hook(functools.partial[Any]):
     """Stands in the instance's place of a method.
 
@@ -79,10 +85,24 @@ def _called(
     **kwargs: Any,
 ) -> Any:
     """Call the tap, which calls the method."""
-    owner = reference()
+    owner = alive(reference)
     if bound is None:  # as `Hook.original`, without another call
         bound = types.MethodType(function, owner)
     return around(owner, bound, *args, **kwargs)
+
+
+def alive(reference: weakref.ref[Any]) -> Any:
+    """The instance whose method is called.
+
+    Raises
+    ------
+    ReferenceError
+        If nobody kept it: then there is nothing to call the method of.
+    """
+    owner = reference()
+    if owner is None:
+        raise ReferenceError(GONE)
+    return owner
 
 
 def _without_owner(bound: Any) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from isoscope.core.recording.labelled.forms import to_json
 from isoscope.core.tap.adapters import run as runs
 from isoscope.core.tap.adapters.control_steps import AFTER, BEFORE, CLIPPED, RAW
 from isoscope.core.tap.adapters.generators import Generators, state_of
-from isoscope.core.tap.adapters.hooks import hook, is_hooked
+from isoscope.core.tap.adapters.hooks import alive, hook, is_hooked
 from isoscope.core.tap.adapters.kinds import innermost, layers
 from isoscope.core.tap.adapters.leaves import leaves
 from isoscope.core.tap.adapters.plain_steps import pack_transition, reasons_of
@@ -236,7 +236,7 @@ class SingleTap:
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        env, session = reference(), self.session
+        env, session = alive(reference), self.session
         if not session.on:
             return original(env, action, *args, **kwargs)
         raw = None

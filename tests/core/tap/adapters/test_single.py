@@ -309,3 +309,15 @@ def test_what_somebody_else_put_around_a_step_is_called(watched: Tap) -> None:
     assert calls == [[0.5, 0.25]]
     assert copy.deepcopy(tapped).step is step
     assert len(watched.labelled().transitions()) == 2
+
+
+@pytest.mark.parametrize("name", ["reset", "step"])
+def test_a_method_of_an_environment_that_nobody_kept_says_what_to_do(
+    watched: Tap, name: str
+) -> None:
+    def step_of_what_is_dropped() -> Any:
+        return getattr(watched.attach(Talker()), name)
+
+    with pytest.raises(ReferenceError, match="keep it in a variable"):
+        step_of_what_is_dropped()(np.zeros(2, np.float32))
+    assert watched.session.on
