@@ -145,8 +145,7 @@ class MochiTap(SingleTap):
         if watch.bad:
             due = "diverged"
         if due and (wanted or watch.bad):
-            handle = self._inner._state_snapshot
-            watch.snapshot(due, -1 if handle is None else handle.value)
+            watch.snapshot(due, self._inner._state_snapshot)
             if k:
                 watch.look_again(LOOK_NS)
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from isoscope.core.errors import one_line
 from isoscope.core.recording.labelled import records as r
-from isoscope.core.recording.labelled.records import NAN
 from isoscope.core.recording.model import StepKind
 from isoscope.core.tap.adapters.superdex.actors import Actors
 from isoscope.core.tap.adapters.superdex.build import statuses_of
-from isoscope.core.tap.adapters.superdex.configuration import Configuration, digest
+from isoscope.core.tap.adapters.superdex.configuration import digest
+from isoscope.core.tap.adapters.superdex.handles import Handles
 from isoscope.core.tap.adapters.superdex.native_rows import NativeRows, pack_event
+from isoscope.core.tap.adapters.superdex.told_configuration import ToldConfiguration
 from isoscope.core.tap.raw_natives import HEAD_BYTES, pack_head, state_digest
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ COVERS = (
     "external forces",
     "scene time",
 )
-MOST_HANDLES = 1 << 16
 MOST_KEPT = 64  # native steps of one control step, before they are handed on
 
 
@@ -96,13 +96,10 @@ class SceneWatch:
         self.bad = False
         self.last_row = -1
         self._restored_from = -1
-        self._gravity: tuple[float, ...] = (NAN,) * 3
-        self._digest = b""  # of the configuration
-        self._recorder = session.recorder
+        self._recorder = recorder = session.recorder
         self._engine = engine
-        self._actors = Actors(session.recorder, scene, number, physics)
-        self._configuration = Configuration(scene, physics)
-        self._values: dict[str, Any] = {}
+        self._actors = Actors(recorder, scene, number, physics)
+        self._configuration = ToldConfiguration(recorder, scene, physics, number)
         self.dirty = True
         self._looked_ns = 0
         self._new_topology = True
@@ -113,8 +110,7 @@ class SceneWatch:
         self._applied: dict[tuple[int, str], bytes] | None = None
         self._given: dict[tuple[str, str], None] = {}
         self._who = -1
-        self._handles: dict[int, int] = {}
-        self._initial: set[int] = set()
+        self._handles = Handles()
         # What was read and isn't handed on yet: captured states end to end, with where
         # the last one begins and ends; where one begins that was there before the next
         # step and that no step led to; steps and events as `NativeRows` takes them.
@@ -123,7 +119,7 @@ class SceneWatch:
         self._left = -1
         self._steps: list[bytes] = []
         self._events: list[bytes] = []
-        text = session.recorder.intake.text
+        text = recorder.intake.text
         self._restore_text, self._capture_text = text("restore"), text("capture")
         self._last = b"", 0  # states that were handed on, and where the last begins
         self._capture = scene.capture_state_to_bytes
@@ -223,8 +219,8 @@ class SceneWatch:
                 kind,
                 self._pid,
                 get_ident(),
-                self._gravity,
-                self._digest,
+                self._configuration.gravity,
+                self._configuration.digest,
                 states,
                 self._left,
                 b"".join(steps),
@@ -342,7 +338,7 @@ class SceneWatch:
             self._end = len(states)
             self._then = self._time()
             snapshot = -1
-            if self._handles or self._initial:
+            if self._handles:
                 snapshot = self._snapshot_of(handle, released)
             self._restored_from = snapshot
             self._happened(self._restore_text, snapshot)
@@ -357,21 +353,17 @@ class SceneWatch:
         released
             Whether the handle is gone.
         """
-        value = getattr(handle, "value", -1)
-        snapshot = self._handles.get(value, -1)
-        if value in self._initial:
-            self._initial.discard(value)
-            snapshot = self.snapshot("initial", value)
+        snapshot = self._handles.snapshot(handle)
+        if self._handles.is_initial(handle):
+            snapshot = self.snapshot("initial", handle)
         if released:
-            self._handles.pop(value, None)
+            self._handles.forget(handle)
         return snapshot
 
     def captured(self, handle: Any) -> None:
         """Be told that a state was captured under a handle."""
         try:
-            if self._handles:
-                # One that is used again stands for another state.
-                self._handles.pop(getattr(handle, "value", -1), None)
+            self._handles.forget(handle)  # used again, it stands for another state
             self._happened(self._capture_text)
         except Exception as error:  # noqa: BLE001 the run goes on
             self.session.guard.failed(error)
@@ -381,24 +373,21 @@ class SceneWatch:
         with self.session.guard:
             if handle is None:
                 self._handles.clear()
-                self._initial.clear()
             else:
-                self._handles.pop(getattr(handle, "value", -1), None)
+                self._handles.forget(handle)
             self._happened(self._recorder.intake.text("release"))
 
     def starts_from(self, handle: Any) -> None:
         """Be told of the state that resets begin from; kept when next restored."""
-        value = getattr(handle, "value", None)
-        if value is not None and value not in self._handles:
-            self._initial.add(value)
+        self._handles.starts_from(handle)
 
-    def snapshot(self, why: str, handle: int = -1) -> int:
+    def snapshot(self, why: str, handle: Any = None) -> int:
         """Record the state as it was last taken; returns its id, -1 if refused.
 
         Parameters
         ----------
         handle
-            Value of the handle that stands for the same state, if one does.
+            What stands for the same state, if anything does.
         """
         self.hand_on()
         owner, data = self.owner, self._state()
@@ -418,10 +407,8 @@ class SceneWatch:
                 header=self._header,
             )
         )
-        if handle >= 0 and number >= 0:
-            if len(self._handles) >= MOST_HANDLES:
-                self._handles.clear()
-            self._handles[handle] = number
+        if handle is not None and number >= 0:
+            self._handles.stands_for(handle, number)
         return number
 
     # -- configuration -----------------------------------------------------------------
@@ -485,28 +472,7 @@ class SceneWatch:
             self._rows = NativeRows(self._recorder, *about)
             names = [(a.actor.get_name(), a.kind) for a in self._actors.known.values()]
             self._header = {"topology": digest({"actors": names}).hex()}
-        values = self._configuration.read(self._actors.known.values())
-        if values == self._values:
-            return
-        row = self._recorder.rows
-        told = digest(values)
-        before, self._values = self._values, values
-        self._gravity, self._digest = tuple(values["gravity"]), told
-        changed = [k for k in {**before, **values} if before.get(k) != values.get(k)]
-        for key in changed:
-            self._recorder.change(
-                r.ConfigurationChange(
-                    key,
-                    before.get(key),
-                    values.get(key),
-                    row,
-                    self._who if before else -1,
-                    self.number,
-                    time_ns(),
-                    get_ident(),
-                    told,
-                )
-            )
+        self._configuration.look(self._actors.known.values(), self._who)
 
     # -- helpers -----------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import pytest
 from isoscope.core.recording.labelled import records as r
 from isoscope.core.recording.labelled.intake import Intake
 from isoscope.core.recording.labelled.intake_recorder import IntakeRecorder
-from isoscope.core.tap.adapters.superdex import engine
+from isoscope.core.tap.adapters.superdex import engine, told_configuration
 from isoscope.core.tap.adapters.superdex import watch as watching
 from isoscope.core.tap.adapters.superdex.build import statuses_of
 from isoscope.core.tap.merge import Merger
@@ -206,7 +206,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         def read(self, _: Any) -> dict[str, Any]:
             return {"gravity": [0.0, self._scene.gravity, 0.0]}
 
-    monkeypatch.setattr(watching, "Configuration", Configuration)
+    monkeypatch.setattr(told_configuration, "Configuration", Configuration)
     monkeypatch.setattr(watching, "Actors", Actors)
     return Run()
 
@@ -300,7 +300,7 @@ def test_a_handle_that_is_used_again_names_no_old_snapshot(run: Run, how: str) -
     run.begins(0)
     run.step(5)
     handle = run.capture(9)
-    number = run.watch.snapshot("asked", 9)
+    number = run.watch.snapshot("asked", SimpleNamespace(value=9))
     run.restore(handle, released=how == "restored")
     run.step(6)
     if how in ("released", "all"):
