@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from isoscope.widgets.theme import Tokens
 
 
+LATEST = "its latest state"
+NOT_CHOSEN = f"{LATEST}; a click on another's row or lane shows that one's"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Isolated:
     """What the scene shows.
@@ -60,7 +64,7 @@ def isolated(document: Document, cursor: int, tokens: Tokens) -> Isolated:
         return Isolated(cursor, None)
     if not analysis.shared:
         return _alone(document, analysis, cursor, tokens)
-    focus = document.focus
+    focus = _looked_at(document, analysis, cursor)
     row, note = cursor, ""
     if focus is not None:
         row = analysis.last_row(focus, cursor)
@@ -68,6 +72,8 @@ def isolated(document: Document, cursor: int, tokens: Tokens) -> Isolated:
             first = analysis.next_row(focus, cursor)
             note = f"env {focus} has its first native step at {first:,}"
             row = cursor
+        elif document.follows:
+            note = NOT_CHOSEN if document.focus is None else LATEST
         elif row < cursor:
             note = _holds(analysis, cursor)
     env = analysis.owner(row)
@@ -84,6 +90,14 @@ def isolated(document: Document, cursor: int, tokens: Tokens) -> Isolated:
         tuple(overlay for overlay in offered if overlay is not None),
         _tainted(analysis, row),
     )
+
+
+def _looked_at(document: Document, analysis: Analysis, cursor: int) -> int | None:
+    """The environment that was chosen; of a run that is followed, else the first."""
+    if document.focus is not None or not document.follows:
+        return document.focus
+    begun = (e for e in document.shown_envs if analysis.last_row(e, cursor) >= 0)
+    return next(begun, None)
 
 
 def _alone(

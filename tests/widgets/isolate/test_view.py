@@ -13,7 +13,7 @@ from isoscope.core.isolation.context import Examined
 from isoscope.core.isolation.findings import Finding
 from isoscope.core.isolation.tainting import Tainting
 from isoscope.widgets.isolate.overlays import MOST_GHOSTS, predicted_offset, twin_row
-from isoscope.widgets.isolate.view import Isolated, isolated
+from isoscope.widgets.isolate.view import LATEST, NOT_CHOSEN, Isolated, isolated
 from isoscope.widgets.theme import DARK
 from tests.widgets.opened import analysed_document, made_document, made_recording
 
@@ -77,6 +77,23 @@ def test_without_a_focus_the_owner_at_the_cursor_colours_it(missed) -> None:
         assert (shown.row, shown.whose.env) == (row, env)
         assert shown.tint == DARK.environment(env)
         assert shown.note == ""
+
+
+def test_at_a_live_edge_one_environment_is_shown_throughout(missed) -> None:
+    missed.follows = True
+    for env in (0, 1):
+        missed.set_hidden_envs(set(range(env)))
+        seen = [isolated(missed, row, DARK) for row in range(20, 126)]
+        assert {shown.whose.env for shown in seen} == {env}
+        assert {shown.note for shown in seen} == {NOT_CHOSEN}
+        latest = [missed.analysis.last_row(env, row) for row in range(20, 126)]
+        assert [shown.row for shown in seen] == latest
+    missed.focus = 0
+    assert isolated(missed, 33, DARK).row == 31
+    assert {isolated(missed, row, DARK).note for row in range(126)} == {LATEST}
+    missed.focus = None
+    missed.set_hidden_envs({0, 1})
+    assert isolated(missed, 33, DARK).row == 33
 
 
 def test_hidden_environments_are_no_ghosts(missed) -> None:
