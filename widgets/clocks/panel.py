@@ -20,6 +20,7 @@ from isoscope.widgets.clocks.table import FactsTable
 from isoscope.widgets.look import dress
 from isoscope.widgets.panel import Panel
 from isoscope.widgets.row_words import row_word
+from isoscope.widgets.session import Phase
 from isoscope.widgets.signals.canvas import Canvas
 from isoscope.widgets.signals.notes import notes_of
 from isoscope.widgets.signals.span import Span
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 GROWTH_MS = 200  # a growing recording is drawn anew at most so often
 BUDGET_S = 0.02  # of one event loop's turn, for what the plots need
 SLICE_S = 0.002  # of drawing at a time, where a recording only grew
+NO_CLOCK = (
+    "No clock over the steps is recorded: neither h nor the scene's time is told."
+)
 
 
 class _Holder(QWidget):
@@ -47,11 +51,18 @@ class _Holder(QWidget):
     def __init__(self, panel: ClocksPanel) -> None:
         super().__init__()
         self.canvas = Canvas(panel.session.clock.stamp, self)
+        self.nothing = QLabel(NO_CLOCK, self)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.nothing.setWordWrap(True)
+        self.nothing.setMargin(12)
+        self.nothing.setObjectName("dim")
+        self.nothing.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Fill with the canvas."""
         super().resizeEvent(event)
         self.canvas.setGeometry(self.rect())
+        self.nothing.setGeometry(self.rect())
 
 
 class ClocksPanel(Panel):
@@ -83,7 +94,7 @@ class ClocksPanel(Panel):
 
     def _make_parts(self) -> None:
         self._holder = _Holder(self)
-        self.canvas = self._holder.canvas
+        self.canvas, self.nothing = self._holder.canvas, self._holder.nothing
         self.canvas.row_wanted.connect(self.session.clock.seek)
         self.canvas.span_wanted.connect(self.show_span)
         self.canvas.resized.connect(self.invalidate)
@@ -135,7 +146,10 @@ class ClocksPanel(Panel):
             return True
         if self._due.isActive() or self._move.isActive():
             return False
-        return self._document is None or (self.canvas.painted and self.table.painted)
+        if self._document is None:
+            return True
+        plotted = self.canvas.painted or not self.canvas.isVisible()
+        return plotted and self.table.painted
 
     # -- the session -------------------------------------------------------------------
 
@@ -232,7 +246,7 @@ class ClocksPanel(Panel):
         document = self._document
         if document is None:
             return
-        wanted = wanted_of(document)
+        wanted = wanted_of(document, self._made_for)
         if wanted != self._made_for:
             self._all, self._made_for = clock_plots(document), wanted
         shown = as_many_as_fit(self._all, self._holder.height())
@@ -241,6 +255,9 @@ class ClocksPanel(Panel):
             self._shown, self._only_grew = shown, False
             stack.set_specs(shown)
             stack.set_theme(self.tokens, self.font())
+        self.nothing.setVisible(not shown and document.rows > 0)
+        self.canvas.setVisible(bool(shown))
+        stack.goes_on = document.phase is Phase.LIVE
         rows = max(document.expected_rows, 1)
         span = self._spans.get(document, Span.whole(rows)).grown(rows)
         self._spans[document] = span

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from isoscope.widgets.session import Document
 
 LEAST_PX = 88  # of a plot, its title included
+TAIL_ROWS = 4096  # of a run that goes on, in which clocks that are told turn up
 RESIDUAL_FLOOR_M = 1e-15
 
 
@@ -40,51 +41,60 @@ class Wanted:
     analysis: int
     shown: tuple[int, ...]
     focus: int | None
+    told: frozenset[str] = frozenset()
 
 
-def wanted_of(document: Document) -> Wanted:
-    """What to plot of a document now."""
-    live = isinstance(document.analysis, FollowedAnalysis)
+def wanted_of(document: Document, before: Wanted | None = None) -> Wanted:
+    """What to plot of a document now; `before` is what was wanted of it last."""
+    analysis = document.analysis
+    live = isinstance(analysis, FollowedAnalysis)
+    told: frozenset[str] = frozenset()
+    if isinstance(analysis, FollowedAnalysis):
+        tail = None if before is None else TAIL_ROWS
+        told = _told(document, analysis, tail)
+        told |= frozenset() if before is None else before.told
     return Wanted(
         -1 if live else document.rows,  # a live one's lines grow by themselves
-        0 if document.analysis is None else id(document.analysis.attribution),
+        0 if analysis is None else id(analysis.attribution),
         document.shown_envs,
         document.focus,
+        told,
     )
 
 
 def clock_plots(document: Document) -> list[PlotSpec]:
     """The plots, the most telling first: clocks, control time, residual.
 
-    Without an analysis only what the file itself says.
+    Without an analysis only what the file itself says. A clock that nobody recorded has
+    no line, and there is no plot without one.
     """
     steps = document.recording.steps
     analysis = document.analysis
     if isinstance(analysis, FollowedAnalysis):
         return _live_plots(document, analysis)
-    recording = _line("recording", "text", np.array(steps.time_s))
+    time_s = np.array(steps.time_s)
+    recording = [_line("recording", "text", time_s)] if _known(time_s) else []
     if analysis is None:
-        return [_plot("clocks", "[s]", [recording])]
+        return _some("clocks", recording)
     rows = min(len(steps), analysis.rows)
     scene_s = analysis.attribution.scene_time_s[:rows]
     envs = chosen_envs(document.shown_envs, document.focus)
     plots = []
-    curves = [recording]
-    if np.isfinite(scene_s).any():
+    curves = list(recording)
+    if _known(scene_s):
         curves.append(_line("scene", "dim", scene_s))
         curves += _own(analysis, scene_s, envs, document.focus)
     elif _known(analysis.attribution.scene_time_since_s[:rows]):
         # Recording began after the reset: how far it goes back is known all the same.
         since_s = analysis.attribution.scene_time_since_s[:rows]
         curves.append(_line("scene, rel.", "warning", since_s))
-    plots.append(_plot("clocks", "[s]", curves))
+    plots += _some("clocks", curves)
     control = [
         _held(analysis, env, document.focus)
         for env in envs
-        if _known(analysis.control_s[analysis.rows_of(env)])
+        if _goes(analysis.control_s[analysis.rows_of(env)])
     ]
-    if control:
-        plots.append(_plot("control time", "[s]", control, _more(document, envs)))
+    plots += _some("control time", control, _more(document, envs))
     residual = analysis.attribution.residual_m
     if _known(residual):
         line = _line("", "accent", magnitudes(residual, RESIDUAL_FLOOR_M))
@@ -115,8 +125,11 @@ def _live_plots(document: Document, analysis: FollowedAnalysis) -> list[PlotSpec
     def pale(env: int) -> bool:
         return document.focus is not None and env != document.focus
 
-    curves = [line("recording", "text", lambda: steps.time_s)]
-    if _known(scene_s()):
+    told = _told(document, analysis)
+    curves = []
+    if "recording" in told:
+        curves.append(line("recording", "text", lambda: steps.time_s))
+    if "scene" in told:
         curves.append(line("scene", "dim", scene_s))
         for env in envs:
             own_steps = analysis.turns_of(env)
@@ -125,14 +138,34 @@ def _live_plots(document: Document, analysis: FollowedAnalysis) -> list[PlotSpec
             curves.append(
                 Curve(f"env {env}", env, rows, turns, pale=pale(env), waits=True)
             )
-    plots = [_plot("clocks", "[s]", curves)]
+    plots = _some("clocks", curves)
     held = []
     for env in envs:
         rows = own(env, control_s)
         held.append(Curve(f"env {env}", env, rows, Decimator(rows), pale=pale(env)))
-    if held and _known(control_s()):
-        plots.append(_plot("control time", "[s]", held, _more(document, envs)))
+    if "control" in told:
+        plots += _some("control time", held, _more(document, envs))
     return plots
+
+
+def _told(
+    document: Document, analysis: FollowedAnalysis, tail: int | None = None
+) -> frozenset[str]:
+    """Which clocks a run tells, by its last rows or (None) by all of them."""
+    since = 0 if tail is None else -tail
+    columns = {
+        "recording": (document.recording.steps.time_s, _known),
+        "scene": (analysis.attribution.scene_time_s, _known),
+        "control": (analysis.control_s, _goes),
+    }
+    return frozenset(
+        name for name, (column, there) in columns.items() if there(column[since:])
+    )
+
+
+def _some(name: str, curves: Sequence[Curve], note: str = "") -> list[PlotSpec]:
+    """A plot of clocks, if there is one."""
+    return [_plot(name, "[s]", curves, note)] if curves else []
 
 
 def as_many_as_fit(plots: Sequence[PlotSpec], height_px: int) -> list[PlotSpec]:
@@ -181,3 +214,8 @@ def _more(document: Document, envs: Sequence[int]) -> str:
 
 def _known(values: Array) -> bool:
     return bool(np.isfinite(values).any())
+
+
+def _goes(control_s: Array) -> bool:
+    """Whether a control time is known beyond the resets, which stand at 0."""
+    return bool((control_s > 0).any())

@@ -8,12 +8,14 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from isoscope.widgets.clocks.arranging import arranged
 from isoscope.widgets.look import mono, scaled
 from isoscope.widgets.theme import DARK, Tokens
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
+    from isoscope.widgets.clocks.arranging import Placed
     from isoscope.widgets.clocks.facts import Fact
 
 COLUMN_PX = 172
@@ -37,8 +39,11 @@ class FactsTable(QWidget):
     def set_look(self, t: Tokens) -> None:
         """Take colours and fonts."""
         self._t = t
-        self._names, self._values = scaled(self.font(), 0.9), mono(self.font(), 0.88)
-        self.line_px = QFontMetrics(self._names).height() + 2
+        self.names_font, self.values_font = (
+            scaled(self.font(), 0.9),
+            mono(self.font(), 0.88),
+        )
+        self.line_px = QFontMetrics(self.names_font).height() + 2
         self.updateGeometry()
         self.update()
 
@@ -60,52 +65,74 @@ class FactsTable(QWidget):
     @property
     def columns(self) -> int:
         """Columns at the present width."""
-        return min(max(self.width() // COLUMN_PX, 1), MOST_COLUMNS)
+        return _columns_in(self.width())
 
     @property
     def grid(self) -> tuple[int, int]:
         """Lines of a column, and columns that have something in them."""
         # What matters least comes last, and is left out where there is no room.
-        room = max((self.height() - 8) // self.line_px, 1)
-        lines = min(-(-max(len(self.facts), USUAL_FACTS) // self.columns), room)
+        most = max(len(self.facts), USUAL_FACTS)
+        lines = min(-(-most // self.columns), self._room)
         used = min(-(-len(self.facts) // lines), self.columns)
         return lines, max(used, 1)
 
+    @property
+    def _room(self) -> int:
+        """Lines that there is room for."""
+        return max((self.height() - 8) // self.line_px, 1)
+
+    def placed(self) -> list[Placed]:
+        """Where each fact stands."""
+        if not self.facts:
+            return []
+        return arranged(
+            self.facts,
+            self.grid,
+            (self.width() - 2 * PAD_PX, self._room),
+            QFontMetrics(self.names_font).horizontalAdvance,
+            QFontMetrics(self.values_font).horizontalAdvance,
+        )
+
     def height_in(self, width: int) -> int:
         """Height that the usual number of facts needs in this width."""
-        columns = min(max(width // COLUMN_PX, 1), MOST_COLUMNS)
-        return -(-USUAL_FACTS // columns) * self.line_px + 10
+        columns = _columns_in(width)
+        wraps = 1 if columns > 2 else 0  # in narrow columns some value needs two lines
+        return (-(-USUAL_FACTS // columns) + wraps) * self.line_px + 10
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """For the usual number of facts."""
         return QSize(2 * COLUMN_PX, self.height_in(self.width() or 2 * COLUMN_PX))
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Paint them column by column."""
-        t, (lines, columns) = self._t, self.grid
+        """Paint them where they stand."""
+        t = self._t
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(t.panel))
         painter.fillRect(QRect(0, 0, self.width(), 1), QColor(t.border))
-        wide = (self.width() - 2 * PAD_PX) // columns
-        metrics = QFontMetrics(self._names)
-        advance, names = metrics.horizontalAdvance, [fact.name for fact in self.facts]
-        names_px = [
-            min(max(map(advance, names[at : at + lines]), default=0) + 8, wide // 2)
-            for at in range(0, lines * columns, lines)
-        ]
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-        values = QFontMetrics(self._values)
-        for i, fact in enumerate(self.facts[: lines * columns]):
-            left, name_px = PAD_PX + (i // lines) * wide, names_px[i // lines]
-            top = 5 + (i % lines) * self.line_px
-            painter.setFont(self._names)
+        values = QFontMetrics(self.values_font)
+        for placed in self.placed():
+            fact, left = placed.fact, PAD_PX + placed.left_px
+            top = 5 + placed.line * self.line_px
+            painter.setFont(self.names_font)
             painter.setPen(QColor(t.dim))
-            painter.drawText(QRect(left, top, name_px, self.line_px), flags, fact.name)
-            painter.setFont(self._values)
+            box = QRect(left, top, placed.name_px, self.line_px)
+            painter.drawText(box, flags, fact.name)
+            painter.setFont(self.values_font)
             painter.setPen(QColor(getattr(t, fact.tone)))
-            wide_px = wide - name_px - 6
-            text = values.elidedText(fact.value, Qt.TextElideMode.ElideRight, wide_px)
-            box = QRect(left + name_px, top, wide_px, self.line_px)
-            painter.drawText(box, flags, text)
+            right = Qt.TextElideMode.ElideRight
+            for below, line in enumerate(placed.lines):
+                text = values.elidedText(line, right, placed.value_px)
+                box = QRect(
+                    left + placed.name_px,
+                    top + below * self.line_px,
+                    placed.value_px,
+                    self.line_px,
+                )
+                painter.drawText(box, flags, text)
         painter.end()
         self._stale = False
+
+
+def _columns_in(width: int) -> int:
+    return min(max(width // COLUMN_PX, 1), MOST_COLUMNS)

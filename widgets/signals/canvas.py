@@ -77,6 +77,8 @@ class Canvas(QWidget):
 
     def set_span(self, span: Span) -> None:
         """Show these rows; the caller loads the data."""
+        if span != self.span.grown(span.rows):
+            self.stack.order_names()
         self.span = span
         self.invalidate()
 

@@ -339,6 +339,7 @@ class SignalsPanel(Panel):
         span = self._spans.get(document, Span.whole(rows)).grown(rows)
         self._spans[document] = span
         self.canvas.stack.notes = notes_of(document)
+        self.canvas.stack.goes_on = document.phase is Phase.LIVE
         if self.board.show_specs(self._specs, self.tokens):
             self._only_grew = False
         until_s = time.perf_counter() + BUDGET_S

@@ -11,6 +11,7 @@ from PySide6.QtCore import QRectF
 from isoscope.core.decimate import Polyline
 from isoscope.widgets.look import blend
 from isoscope.widgets.signals.axes import ValueAxis
+from isoscope.widgets.signals.names import NameOrder
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFont, QFontMetrics
@@ -43,6 +44,7 @@ class Plot:
         self.spec = spec
         self.lines: list[Polyline] = [NO_LINE] * len(spec.curves)
         self.low, self.high = -1.0, 1.0
+        self.names = NameOrder()
         self._line_px = 1
         self.view = pg.ViewBox(enableMenu=False, defaultPadding=0)
         self.view.setMouseEnabled(False, False)

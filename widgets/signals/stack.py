@@ -6,6 +6,7 @@ the canvas above shows that picture. So moving the cursor costs no curve.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pyqtgraph as pg
@@ -24,6 +25,7 @@ from PySide6.QtWidgets import QGraphicsScene
 
 from isoscope.widgets.look import scaled
 from isoscope.widgets.signals.axes import RowAxis
+from isoscope.widgets.signals.names import spread
 from isoscope.widgets.signals.notes import NO_NOTES
 from isoscope.widgets.signals.plot import Plot
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-    from isoscope.widgets.signals.resolve import PlotSpec
+    from isoscope.widgets.signals.resolve import Curve, PlotSpec
     from isoscope.widgets.signals.span import Span
     from isoscope.widgets.theme import Tokens
 
@@ -61,6 +63,7 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         self._stamp = stamp
         self.plots: list[Plot] = []
         self.notes = NO_NOTES
+        self.goes_on = False  # whether the curves grow: their names stay in order then
         self.row_axis = RowAxis(stamp)
         self.addItem(self.row_axis)
         self._font = QFont()
@@ -287,24 +290,37 @@ class PlotStack(pg.GraphicsView):  # type: ignore[misc]  # pyqtgraph is untyped
         self, painter: QPainter, plot: Plot, body: QRectF, t: Tokens
     ) -> None:
         """Each curve's name at its right end, moved apart where they would overlap."""
-        ends: list[tuple[float, str, str]] = []  # height, name, colour
-        for curve, line in zip(plot.spec.curves, plot.lines, strict=True):
+        for y, curve in self.names(plot, body):
+            painter.setPen(QColor(curve.colour_in(t)))
+            painter.drawText(QPointF(body.right() + 5, y), curve.name)
+
+    def names(self, plot: Plot, body: QRectF) -> list[tuple[float, Curve]]:
+        """Where each curve's name stands, the line below it, from the top.
+
+        None where there is one curve, or more than there is room for.
+        """
+        ends: dict[int, float] = {}  # height by curve
+        for at, line in enumerate(plot.lines):
             if len(line.values):
                 share = (plot.high - line.values[-1]) / (plot.high - plot.low)
-                y = body.top() + min(max(share, 0.0), 1.0) * body.height()
-                ends.append((y, curve.name, curve.colour_in(t)))
-        ends.sort()
+                ends[at] = body.top() + min(max(share, 0.0), 1.0) * body.height()
         each = QFontMetrics(self._font).height() * 0.82
         if not 2 <= len(ends) <= body.height() / each + 1:
-            return
-        heights: list[float] = []
-        for y, _, _ in ends:
-            heights.append(max(y, heights[-1] + each) if heights else y)
-        over = max(heights[-1] - body.bottom(), 0.0)
-        for y, (_, name, colour) in zip(heights, ends, strict=True):
-            painter.setPen(QColor(colour))
-            at = QPointF(body.right() + 5, y - over + each * 0.35)
-            painter.drawText(at, name)
+            return []
+        if not self.goes_on:
+            plot.names.forget()
+        order = plot.names.order(ends, each / 2, time.monotonic())
+        wanted = [ends[at] for at in order]
+        heights = spread(wanted, each, body.top(), body.bottom())
+        curves = plot.spec.curves
+        return [
+            (y + each * 0.35, curves[at]) for at, y in zip(order, heights, strict=True)
+        ]
+
+    def order_names(self) -> None:
+        """Put the names into the order of the curves' ends, though these grow."""
+        for plot in self.plots:
+            plot.names.forget()
 
 
 def _mark(tone: str, x: float, top: float) -> QPolygonF:

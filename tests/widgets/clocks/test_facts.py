@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from isoscope.core.analysis import Analyser
+from isoscope.core.following.feed import News
+from isoscope.core.recording.labelled import records as r
+from isoscope.core.recording.labelled.recorder import Recorder
+from isoscope.core.recording.model import StepKind
+from isoscope.core.recording.registry import load
 from isoscope.widgets.clocks.facts import facts_at
-from isoscope.widgets.clocks.plots import as_many_as_fit, clock_plots
-from tests.widgets.opened import analysed_document, open_document
+from isoscope.widgets.clocks.plots import as_many_as_fit, clock_plots, wanted_of
+from isoscope.widgets.session import Phase
+from tests.widgets.opened import (
+    analysed_document,
+    made_document,
+    made_recording,
+    open_document,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,3 +141,54 @@ def test_without_a_known_reset_a_relative_line_still_goes_back(recordings: Path)
     document = analysed_document(recordings / "restore_twice.h5")
     names = [c.name for c in clock_plots(document)[0].curves]
     assert names == ["recording", "scene, rel."]
+
+
+def test_what_tells_no_times_has_no_plot() -> None:
+    recording = made_recording(4)
+    recording.steps.time_s[:] = np.nan
+    document = made_document(recording)
+    assert clock_plots(document) == []
+    document.analysis = Analyser(recording).run()
+    assert clock_plots(document) == []
+
+
+def live_document(path: Path, told_from: int, rows: int = 12):
+    """One of a run whose steps have an h from this row on; a reset every four."""
+    with Recorder(path, r.Identity(environments=1, substeps=1)) as recorder:
+        for row in range(rows):
+            reset, told = row % 4 == 0, row >= told_from
+            recorder.native(
+                r.NativeStep(
+                    env=0,
+                    episode=row // 4 + 1,
+                    control_step=row % 4,
+                    substep=0,
+                    kind=StepKind.RESET if reset else StepKind.SUBSTEP,
+                    h_s=0.02 if told else np.nan,
+                    scene_time_s=row * 0.02 if told else np.nan,
+                    wall_ns=1_800_000_000 * 10**9 + row,
+                )
+            )
+    recording = load(path)
+    recording.steps.time_s[:] = np.nan  # as where control steps are the rows
+    return made_document(recording, Phase.LIVE)
+
+
+def test_a_run_without_times_has_no_plot_of_its_resets_alone(tmp_path: Path) -> None:
+    document = live_document(tmp_path / "run.isoscope.h5", told_from=99)
+    document.take(News(12))
+    assert np.nanmax(document.analysis.control_s) == 0.0
+    assert clock_plots(document) == []
+    assert wanted_of(document).told == frozenset()
+
+
+def test_clocks_that_turn_up_later_are_plotted_then(tmp_path: Path) -> None:
+    document = live_document(tmp_path / "run.isoscope.h5", told_from=5)
+    document.take(News(4))
+    before = wanted_of(document)
+    assert clock_plots(document) == []
+    document.take(News(12))
+    after = wanted_of(document, before)
+    assert after != before
+    assert "scene" in after.told
+    assert "scene" in [curve.name for curve in clock_plots(document)[0].curves]

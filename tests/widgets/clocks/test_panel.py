@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFontMetrics
 
-from isoscope.widgets.clocks.facts import Fact
+from isoscope.widgets.clocks.facts import Fact, facts_at
 from isoscope.widgets.clocks.panel import ClocksPanel
 from isoscope.widgets.clocks.table import COLUMN_PX, FactsTable
 from isoscope.widgets.session import Session
 from isoscope.widgets.signals.span import Span
-from tests.widgets.opened import analysed_document, open_document
+from tests.widgets.opened import (
+    analysed_document,
+    made_document,
+    made_recording,
+    open_document,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +53,12 @@ def document(session: Session, panel: ClocksPanel, recordings: Path, qtbot) -> D
     session.add(made)
     qtbot.waitUntil(panel.settled)
     return made
+
+
+@pytest.fixture
+def missed_facts(recordings: Path) -> list[list[Fact]]:
+    document = analysed_document(recordings / MISSED)
+    return [facts_at(document, row) for row in (0, 31, 34, 120, 125)]
 
 
 def value(panel: ClocksPanel, name: str) -> str:
@@ -181,3 +194,54 @@ def test_both_themes_draw_the_lines(
         }
         assert panel.tokens.environment(0) in seen
         assert panel.tokens.environment(1) in seen
+
+
+def test_what_is_not_recorded_is_told_in_place_of_plots(
+    panel: ClocksPanel, session: Session, recordings: Path, qtbot
+) -> None:
+    silent = made_recording(4)
+    silent.steps.time_s[:] = np.nan
+    session.add(made_document(silent))
+    qtbot.waitUntil(panel.settled)
+    assert panel.nothing.isVisible()
+    assert "neither h nor the scene's time" in panel.nothing.text()
+    assert not panel.canvas.isVisible()
+    session.add(analysed_document(recordings / MISSED))
+    qtbot.waitUntil(panel.settled)
+    assert panel.canvas.isVisible()
+    assert not panel.nothing.isVisible()
+
+
+@pytest.mark.parametrize("width", [400, 526, 600, 720])
+def test_no_value_of_the_table_is_cut(qtbot, missed_facts, width: int) -> None:
+    table = FactsTable()
+    qtbot.addWidget(table)
+    table.resize(width, table.height_in(width))
+    metrics = QFontMetrics(table.values_font)
+    for facts in missed_facts:
+        table.show_facts(facts)
+        placed = table.placed()
+        assert len(placed) >= len(facts) - 2  # what matters least
+        for one in placed:
+            assert " ".join(one.lines) == one.fact.value
+            assert all(metrics.horizontalAdvance(x) <= one.value_px for x in one.lines)
+
+
+def test_names_keep_their_order_while_a_run_goes_on(
+    panel: ClocksPanel, session: Session, document: Document, qtbot
+) -> None:
+    stack = panel.canvas.stack
+    plot, body = stack.plots[1], stack.body(1)
+
+    def crossed(first: float, second: float) -> list[str]:
+        for line, value in zip(plot.lines, (first, second), strict=True):
+            line.values[-1] = value
+        return [curve.name for _, curve in stack.names(plot, body)]
+
+    assert crossed(plot.high, plot.low) == ["env 0", "env 1"]
+    assert crossed(plot.low, plot.high) == ["env 1", "env 0"]
+    stack.goes_on = True
+    assert crossed(plot.high, plot.low) == ["env 1", "env 0"]
+    panel.show_span(Span.whole(126).between(80, 120))
+    qtbot.waitUntil(panel.settled)
+    assert not stack.goes_on  # a file's order is that of its curves
