@@ -173,7 +173,8 @@ ACTIONS: tuple[Action, ...] = (
             "watch.memory",
             "Memory for a watched run",
             (),
-            "What is beyond it is read again from the run's recording",
+            "Half is for values that were read, half for the steps' columns; what is "
+            "beyond either half is read again from the run's recording",
             kind="submenu",
         ),
     ),

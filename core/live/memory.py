@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MIB = 1 << 20
+NEARLY_ALL = 0.97  # of the cap, at which both halves are full
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,8 @@ class Memory:
     Attributes
     ----------
     used_bytes, cap_bytes
-        What values and columns take, and what they may.
+        What values and columns take, and what they may: half is for values that were
+        read, half for the steps' columns, and neither can have of the other's.
     in_file
         Rows, from the first one, that are no longer kept: they are read again from the
         run's recording when they are looked at.
@@ -26,10 +28,12 @@ class Memory:
 
     @property
     def words(self) -> str:
-        """In a few words: ``"3.2 of 128 MiB"``."""
+        """In a few words: ``"3.2 of 128 MiB"``, and where one half of it is full."""
         used = self.used_bytes / MIB
         shown = f"{used:.1f}" if used < 10 else f"{used:,.0f}"
-        return f"{shown} of {self.cap_bytes // MIB:,} MiB"
+        words = f"{shown} of {self.cap_bytes // MIB:,} MiB"
+        full = self.used_bytes >= NEARLY_ALL * self.cap_bytes
+        return words if full or not self.in_file else f"{words}, a half of it full"
 
 
 def rows_spilled(rows: int, used_bytes: int, cap_bytes: int) -> int:
