@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isoscope.core.recording.tracks import RaggedTrack, Track, Window
+from isoscope.core.roomy import roomy
 
 if TYPE_CHECKING:
     from isoscope.core.recording.labelled.records import Field
@@ -34,7 +35,7 @@ class Rows:
         have = len(self._numbers)
         new = self.store.read(self.table, "row", have)
         last = self._numbers.values[-1] if have else -1
-        if len(new) and not (np.diff(new, prepend=last) > 0).all():
+        if len(new) and not (new[0] > last and _ascend(new)):
             # Nothing of a recorder's: rows out of order are taken for absent ones.
             top = np.maximum.accumulate(np.concatenate([[last], new]))
             bad = new <= top[:-1]
@@ -51,6 +52,12 @@ class Rows:
     def column(self) -> Track:
         """The numbers as a track."""
         return self._numbers
+
+
+def _ascend(numbers: Array) -> bool:
+    """Whether each is above the one before it."""
+    more = roomy((len(numbers) - 1,), np.bool_)
+    return bool(np.greater(numbers[1:], numbers[:-1], out=more).all())
 
 
 @dataclass(frozen=True, slots=True)

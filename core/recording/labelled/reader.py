@@ -28,6 +28,7 @@ from isoscope.core.recording.labelled.transition_tracks import (
 from isoscope.core.recording.model import Actor, Labels, Problem, Recording
 from isoscope.core.recording.problems import STILL_WRITTEN
 from isoscope.core.recording.tracks import FieldTable, Track
+from isoscope.core.roomy import roomy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -433,10 +434,14 @@ def _add_tracks(table: FieldTable, tracks: dict[str, AnyTrack]) -> None:
 
 def _there(values: Array) -> Array:
     """Where a column is not absent."""
+    found = roomy((len(values),), np.bool_)
     if values.dtype.kind == "f":
-        flat = np.isfinite(values.reshape(len(values), -1))
-        return np.asarray(flat.any(axis=1))
-    return np.asarray(values != -1)
+        flat = values.reshape(len(values), -1)
+        finite = np.isfinite(flat, out=roomy(flat.shape, np.bool_))
+        np.any(finite, axis=1, out=found)
+    else:
+        np.not_equal(values, -1, out=found)
+    return found
 
 
 def _notes(labelled: LabelledRecording) -> dict[str, str]:

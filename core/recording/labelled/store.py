@@ -35,6 +35,7 @@ from isoscope.core.recording.labelled.hdf5 import (
     read_head,
 )
 from isoscope.core.recording.labelled.tables import POOL_NAMES, POOLS
+from isoscope.core.roomy import roomy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -320,7 +321,7 @@ class Store:
             dtype = np.dtype(part.column.dtype).newbyteorder("=")
             stop = len(table) if stop is None else min(stop, len(table))
             start = min(max(start, 0), stop)
-            out = np.empty((stop - start, *shape), dtype)
+            out = roomy((stop - start, *shape), dtype)
             flat = out.reshape(stop - start, high - low)
             blocks = table.blocks
             k = bisect_right(blocks.firsts, start) - 1
