@@ -264,6 +264,7 @@ class Analysing:
             del self._paused[document]
             self._looked[document] = began_at[0]
             document.set_live_audit(found, paused=True)
+            document.set_checking(False, rows=began_at[0])
             self._on_live(document)  # the last rows may have come since
 
         def failed(error: BaseException) -> None:

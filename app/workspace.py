@@ -17,6 +17,7 @@ from isoscope.app import bookmarks
 from isoscope.app.alone.view import SteppingAlone
 from isoscope.app.analysing import Analysing
 from isoscope.app.attaching import Attaching
+from isoscope.app.checking import Checking
 from isoscope.app.curating import Curating
 from isoscope.app.events import control_rows, event_rows
 from isoscope.app.exporting import Exporting
@@ -72,6 +73,7 @@ class Workspace:
         self.exporting = Exporting(session, workers, self._tell)
         self.replaying = Replaying(session, workers, self._tell)
         self.alone = SteppingAlone(session, workers, self.analysing, self._tell)
+        self.checking = Checking(session, workers, self._tell)
         self.analysing.ended.connect(self.replaying.look)
         # Before the panels, which ask for the marks when they hear of the analysis.
         session.added.connect(self._on_added)
@@ -248,6 +250,7 @@ class Workspace:
             or self.exporting.busy
             or self.replaying.busy
             or self.alone.busy
+            or self.checking.busy
         )
 
     # -- going and closing ---------------------------------------------------------

@@ -113,6 +113,7 @@ class Document:
     chunk_changed = Signal()  # which chunk is looked at
     curation_changed = Signal()  # there are episodes to choose from, or why not
     stepping_alone_changed = Signal()  # how far stepping again alone is
+    checking_changed = Signal()  # all checks look at a run that goes on, or have
     replayed_changed = Signal()  # something else was stepped again, or is shown of it
 
     def __init__(self, source: Source, preview: Recording | None = None) -> None:
@@ -132,6 +133,9 @@ class Document:
         self.analysis_error = ""  # why there is no (whole) analysis
         self.stepping_alone: float | None = None  # 0 to 1 while the audit has that done
         self.alone_error = ""  # why that came to nothing
+        self.checking = False  # whether all checks look at a run that goes on
+        self.checked_rows = 0  # so many they saw last
+        self.check_error = ""  # why that came to nothing
         self.focus: int | None = None  # the environment that is looked at
         self.finding: int | None = None  # the finding that is looked at, by its place
         self.hidden_envs: set[int] = set()
@@ -343,6 +347,15 @@ class Document:
         if (share, error) != (self.stepping_alone, self.alone_error):
             self.stepping_alone, self.alone_error = share, error
             self.stepping_alone_changed.emit()
+
+    def set_checking(
+        self, checking: bool, *, rows: int | None = None, error: str = ""
+    ) -> None:
+        """Say whether all checks look at a run that goes on, or how far they saw it."""
+        self.checking, self.check_error = checking, error
+        if rows is not None:
+            self.checked_rows = rows
+        self.checking_changed.emit()
 
     def set_analysis(self, analysis: Analysis | None) -> None:
         """Take in what was found out; tells `analysed`.

@@ -72,6 +72,8 @@ def wire_panels(window: Window) -> None:
         findings.alone_stop_asked.connect(workspace.alone.cancel)
     window.diagnose.results.alone.asked.connect(workspace.alone.start)
     window.diagnose.results.alone.stop_asked.connect(workspace.alone.cancel)
+    window.diagnose.waiting.asked.connect(workspace.checking.start)
+    window.diagnose.waiting.stop_asked.connect(workspace.checking.cancel)
     replay = window.panels.get("replay")
     if isinstance(replay, ReplayPanel):
         workspace.replaying.show_in(replay)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+import msgspec
+
 from isoscope.core.isolation.findings import NotRun
 from isoscope.core.isolation.labelled_context import LabelledContext
 from isoscope.core.isolation.registry import CannotRunError, all_checks
@@ -17,12 +19,14 @@ from isoscope.core.isolation.registry import CannotRunError, all_checks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from isoscope.core.isolation.findings import Finding
+    from isoscope.core.isolation.findings import Audit, Finding
     from isoscope.core.recording.labelled.labelled import LabelledRecording
 
 MEMORY_BYTES = 64 << 20
 WINDOW_ROWS = 65536  # native steps or other records that are looked at together
 LISTED_AT_MOST = 1000
+WHOLE_RUN = "it has to see all of a run"
+ONLY_THE_END = "incomplete-recording"  # what has not come yet is not missing
 
 
 class Running(Protocol):
@@ -57,6 +61,21 @@ class Incremental(Protocol):
     def begin(self) -> Running:
         """Begin to look at a recording."""
         ...
+
+
+def waiting(audit: Audit) -> list[str]:
+    """The ids of the checks that wait for a run's end."""
+    return [reason.id for reason in audit.not_run if reason.reason == WHOLE_RUN]
+
+
+def before_the_end(audit: Audit) -> Audit:
+    """The audit of a run that goes on, without what only its end can tell."""
+    return msgspec.structs.replace(
+        audit,
+        findings=[f for f in audit.findings if f.id != ONLY_THE_END],
+        not_run=[reason for reason in audit.not_run if reason.id != ONLY_THE_END],
+        checks=[check for check in audit.checks if check.id != ONLY_THE_END],
+    )
 
 
 def whole(running: Running, window: LabelledContext) -> Iterator[Finding]:
@@ -99,7 +118,7 @@ class LiveAudit:
             else:
                 self._lacks[key] = NotRun(
                     id=key,
-                    reason="it has to see all of a run",
+                    reason=WHOLE_RUN,
                     needs="the run's end; audit the recording then",
                 )
 

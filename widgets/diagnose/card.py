@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from isoscope.core.isolation.explain.explaining import explain
 from isoscope.core.isolation.explain.symptoms import SYMPTOMS
 from isoscope.widgets.diagnose.results import Results
+from isoscope.widgets.diagnose.waiting import WaitingLine
 from isoscope.widgets.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class DiagnoseCard(Overlay):
         head.addWidget(title)
         head.addStretch(1)
         head.addWidget(self.about)
+        self.waiting = WaitingLine()
         self.results = Results()
         self.results.finding_asked.connect(self._go)
         self.area = QScrollArea()
@@ -74,6 +76,7 @@ class DiagnoseCard(Overlay):
         inside.setContentsMargins(18, 14, 18, 16)
         inside.setSpacing(10)
         inside.addLayout(head)
+        inside.addWidget(self.waiting)
         inside.addLayout(both, 1)
         self.body.addLayout(inside)
         self.area.setMinimumHeight(HIGH_PX // 2)
@@ -116,12 +119,16 @@ class DiagnoseCard(Overlay):
     def _activate(self, document: Document | None) -> None:
         if self._document is not None:
             self._document.analysed.disconnect(self._fill, missing_ok=True)
+            self._document.checking_changed.disconnect(
+                self._show_waiting, missing_ok=True
+            )
             self._document.stepping_alone_changed.disconnect(
                 self.results.show_alone, missing_ok=True
             )
         self._document = document
         if document is not None:
             document.analysed.connect(self._fill)
+            document.checking_changed.connect(self._show_waiting)
             document.stepping_alone_changed.connect(self.results.show_alone)
         self._fill()
 
@@ -129,6 +136,9 @@ class DiagnoseCard(Overlay):
         document = self._document
         analysis = None if document is None else document.analysis
         return None if analysis is None else analysis.audit
+
+    def _show_waiting(self) -> None:
+        self.waiting.show_document(self._document, self._audit())
 
     def _fill(self, *_: object) -> None:
         if not self.isVisible() and self.symptom is None:
@@ -140,6 +150,7 @@ class DiagnoseCard(Overlay):
             self.about.setText(NOT_YET)
         else:
             self.about.setText(f"In {self._document.name}")
+        self._show_waiting()
         if self.symptom is not None:
             self.results.show_explained(
                 explain(self.symptom.key, audit), self._document

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from isoscope.core.isolation.incremental import WHOLE_RUN
 from isoscope.widgets.findings.alone import CHECK, AloneLine
 from isoscope.widgets.findings.rows import SHAPES
 
@@ -25,6 +26,7 @@ STATES = {
     "not_run": "could not run here",
     "not_asked": "has not run yet",
 }
+WAITS = "waits for the run's end"
 
 
 class FindingLine(QFrame):
@@ -106,6 +108,8 @@ class Results(QWidget):
 
     def _add_check(self, check: ExplainedCheck) -> None:
         state = STATES[check.state]
+        if check.not_run is not None and check.not_run.reason == WHOLE_RUN:
+            state = WAITS
         if check.found > 1:
             state = f"{check.found} times {state}"
         self._add(f"<b>{check.id}</b> · {state}")
