@@ -1,8 +1,9 @@
 """What a window that joins is told first: all definitions, and the latest state.
 
 Kept: every definition, the arrays that actors were created with, the last native step
-of each scene, the last transition of each environment, and the last row of each frame
-with the row that it goes with. Not kept: what happened before.
+of each scene, the last transition of each environment, and the last row of each frame:
+with its native step, however old, but with no older transition, between which and the
+last one others would seem to be missing. Not kept: what happened before.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoscope.core.recording.labelled.forms import read_definitions
-from isoscope.core.tap.packet import Packet, Rows
+from isoscope.core.tap.defined import Defined
+from isoscope.core.tap.packet import Rows
 
 if TYPE_CHECKING:
     from isoscope.core.recording.tracks import Array
+    from isoscope.core.tap.packet import Packet
     from isoscope.core.tap.target import Target
 
 _KEY = {"native": "scene", "transitions": "env"}
@@ -28,37 +30,25 @@ class LatestState:
     ----------
     target
         What the stream was merged into.
-
-    Attributes
-    ----------
-    references
-        Of the last packet's blobs those that actors' definitions name.
     """
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self.references: dict[int, bytes] = {}
-        self._definitions = bytearray()
-        self._blobs: dict[int, bytes] = {}
-        self._recent: dict[int, bytes] = {}
+        self._defined = Defined()
         self._last: dict[str, dict[Any, int]] = {over: {} for over in _KEY}
         self._kept: dict[str, dict[int, bytes]] = {over: {} for over in _KEY}
         self._frames: dict[int, tuple[int, int, bytes]] = {}
         self._entries: dict[int, tuple[int, bytes]] = {}
         self._ends: dict[int, int] = {}
 
+    @property
+    def references(self) -> dict[int, bytes]:
+        """Of the last packet's blobs those that actors' definitions name."""
+        return self._defined.references
+
     def take(self, packet: Packet) -> None:
         """Take note of what was told."""
-        self._definitions += packet.definitions
-        earlier, self._recent = self._recent, dict(packet.blobs)
-        self.references = {}
-        for told in read_definitions(packet.definitions)[0]:
-            if told.get("define") == "actor":
-                for number, *_ in told["reference"].values():
-                    content = self._recent.get(number, earlier.get(number))
-                    if content is not None:
-                        self.references[number] = content
-        self._blobs |= self.references
+        self._defined.take(packet)
         blocks: dict[int, list[tuple[int, Array]]] = {}
         for rows in packet.blocks:
             dtype = self._target.intake.buffers[rows.table].schema.dtype
@@ -82,7 +72,8 @@ class LatestState:
                 continue
             first, values = blocks[table][-1]
             row = int(values["row"][-1])
-            self._last[over][("frame", table)] = row
+            if over == "native":
+                self._last[over][("frame", table)] = row
             number = first + len(values) - 1
             self._frames[table] = (row, number, values[-1:].tobytes())
             if elements >= 0:
@@ -113,7 +104,7 @@ class LatestState:
     def packet(self) -> Packet:
         """What a window that joins now is told first."""
         tables, buffers = self._target.intake.tables, self._target.intake.buffers
-        packet = Packet(bytes(self._definitions), [], sorted(self._blobs.items()))
+        packet = self._defined.packet()
         for over in _KEY:
             packet.blocks += [
                 Rows(tables[over], row, 1, content)

@@ -40,9 +40,10 @@ def run(context: Context) -> Iterator[Finding]:
         raise CannotRunError(
             "the steps lack their time or their h", "timeTotal and timeStep"
         )
-    # The clock is 0 when the recording starts.
     with np.errstate(over="ignore", invalid="ignore"):  # of made-up, huge values
-        advanced = np.diff(time_s, prepend=0.0)
+        # The clock is 0 when the recording starts, or goes on where a run was joined.
+        joined = context.labelled is not None
+        advanced = np.diff(time_s, prepend=time_s[0] - h_s[0] if joined else 0.0)
         allowed = ROUNDINGS * np.spacing(np.maximum(np.abs(time_s), np.abs(h_s)))
         off = np.abs(advanced - h_s) > allowed
     off &= np.isfinite(advanced) & np.isfinite(h_s)
