@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from isoscope.app.following import LiveRun
     from isoscope.app.workers import Job, Workers
     from isoscope.core.recording.source import Source
     from isoscope.widgets.session import Session
+
+GOING_ON = ", going on"
 
 
 class Attaching:
@@ -42,6 +45,8 @@ class Attaching:
     ----------
     changed
         Tells that a run began or ended being joined.
+    went_on
+        Tells that a run whose recording stopped is watched on, in a new document.
     joining
         Runs that have still to answer, by what they are called.
     every_s
@@ -50,6 +55,7 @@ class Attaching:
     """
 
     changed = Signal()
+    went_on = Signal(Document, Document)  # in place of the first the second
 
     def __init__(
         self,
@@ -97,8 +103,13 @@ class Attaching:
                 then(document)
             self.changed.emit()
 
+        self._join(join, name, done)
+
+    def _join(
+        self, join: Callable[[], Source], name: str, done: Callable[[Source], None]
+    ) -> None:
         def failed(error: BaseException) -> None:
-            del self.joining[name]
+            self.joining.pop(name, None)
             self._tell(error, f"joining {name}")
             self.changed.emit()
 
@@ -107,16 +118,28 @@ class Attaching:
         )
         self.changed.emit()
 
-    def follow(self, source: Source) -> Document:
-        """Follow a run that was joined; gives its document."""
+    def follow(self, source: Source, after: Document | None = None) -> Document:
+        """Follow a run that was joined; gives its document.
+
+        Parameters
+        ----------
+        after
+            The document that it goes on after. Whoever looks back in that one, or looks
+            at another one, is left alone.
+        """
         document = Document(source)
         document.phase = Phase.LIVE
         document.title = getattr(getattr(source, "run", None), "name", "")
+        if after is not None:
+            document.title = after.name.removesuffix(GOING_ON) + GOING_ON
         document.ask = lambda what, arguments: self._ask(document, what, arguments)
         taking = TakingIn(self.workers, document, self.every_s)
         self._taking[document] = taking
-        self.session.add(document)
-        self.session.clock.set_follow(True)
+        session, document.follows = self.session, True
+        looks = session.active in (None, after) and session.clock.state.follow
+        session.add(document, activate=after is None or looks)
+        if session.active is document:
+            session.clock.set_follow(True)
 
         def work(job: Job[None]) -> None:
             following = Following(document, job, taking.take, self.every_s)
@@ -127,7 +150,12 @@ class Attaching:
                 following.finish()
 
         def done(_: None) -> None:
-            self._ended(document, Phase.READY)
+            run = live_run(source)
+            if run is not None and run.left:
+                self._ended(document, Phase.STOPPED, run.left)
+                self._go_on(document, run)
+            else:
+                self._ended(document, Phase.READY)
 
         def failed(error: BaseException) -> None:
             if isinstance(error, CancelledError):
@@ -139,6 +167,27 @@ class Attaching:
         self._jobs[document] = self.workers.start(work, done, failed, lasting=True)
         document.told_changed.connect(lambda: self._mark_more(document))
         return document
+
+    def _go_on(self, document: Document, run: LiveRun) -> None:
+        """Watch on a run that has left its document."""
+        address = getattr(getattr(run, "run", None), "address", "")
+        name = f"{document.name} {address}".rstrip()
+
+        def done(source: Source) -> None:
+            self.joining.pop(name, None)
+            if document not in self.session.documents:  # nobody wants it any more
+                self._let_go(source)
+                self.changed.emit()
+                return
+            after = self.follow(source, document)
+            self.went_on.emit(document, after)
+            show = ("Show", lambda: self.session.activate(after))
+            text = f"{document.name}: {run.left}, in a document of its own"
+            shown = self.session.active is after
+            self.session.say("warning", text, action=None if shown else show)
+            self.changed.emit()
+
+        self._join(run.onward, name, done)
 
     def _ended(self, document: Document, phase: Phase, error: str = "") -> None:
         self._jobs.pop(document, None)
@@ -195,10 +244,10 @@ class Attaching:
         if taking is not None:
             taking.drop()
         self._marked.pop(document, None)
-        source = document.source
-        if live_run(source) is None:
-            return
+        if live_run(document.source) is not None:
+            self._let_go(document.source)
 
+    def _let_go(self, source: Source) -> None:
         def failed(error: BaseException) -> None:
             self._tell(error, "letting go of a run")
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isoscope.core.following.feed import News
     from isoscope.core.live.memory import Memory
     from isoscope.core.recording.model import Recording
+    from isoscope.core.recording.source import Source
     from isoscope.widgets.document import Document
 
 LOOK_S = 0.2  # how often it is looked how the run stands
@@ -54,6 +55,15 @@ class LiveRun(Protocol):
     @property
     def stopped(self) -> str:
         """Why nothing is recorded any more, the run's end aside."""
+        ...
+
+    @property
+    def left(self) -> str:
+        """Why nothing more of a run that goes on comes in here; or empty."""
+        ...
+
+    def onward(self) -> Source:
+        """The run from now on, where this one is left."""
         ...
 
     @property
@@ -185,6 +195,7 @@ class Following:
             faults=_faults(told.get("faults")),
             whole=source.whole,
             stopped=source.stopped,
+            refused=_count(told.get("refused")),
             memory=source.memory,
         )
 
@@ -197,6 +208,12 @@ class Following:
                 self._owed -= 1
 
         self.job.post(lambda: self._take(news, taken))
+
+
+def _count(said: Any) -> int:
+    """The sum of what a run counted by kind."""
+    counts = said.values() if isinstance(said, dict) else ()
+    return sum(count for count in counts if isinstance(count, int))
 
 
 def _number(said: Any) -> float | None:

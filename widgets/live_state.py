@@ -43,6 +43,8 @@ class LiveState:
         Whether what was before the joining is here, too.
     stopped
         Why nothing more is kept here, though the run goes on; or empty.
+    refused
+        Messages that the run refused, since they made no sense or were too large.
     memory
         How much of what was read is kept in memory; None where nobody knows.
     """
@@ -57,6 +59,7 @@ class LiveState:
     faults: tuple[FaultChoice, ...] = ()
     whole: bool = True
     stopped: str = ""
+    refused: int = 0
     memory: Memory | None = None
 
     @property

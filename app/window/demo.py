@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from PySide6.QtCore import QObject
 
+from isoscope.app.following import live_run
 from isoscope.core.errors import IsoscopeError
 from isoscope.widgets.document import Phase
 
@@ -26,7 +27,7 @@ CRASH_WAIT_S = 2.0  # for a process whose run has died to be gone itself
 
 
 class Demo(QObject):
-    """Starts demos; ends their processes with their documents, or with the window."""
+    """Starts demos; ends their processes as they are watched no longer."""
 
     def __init__(self, window: Window) -> None:
         super().__init__(window)
@@ -34,6 +35,7 @@ class Demo(QObject):
         self._starting: list[DemoProcess] = []
         self.processes: dict[Document, DemoProcess] = {}
         window.session.removed.connect(self._on_removed)
+        window.workspace.attaching.went_on.connect(self._on_went_on)
 
     def start(
         self,
@@ -108,6 +110,10 @@ class Demo(QObject):
         if process is None or document.phase is Phase.LIVE:
             return
         session, demo = self.window.session, process.demo
+        run = live_run(document.source)
+        if document.phase is Phase.STOPPED and run is not None and not run.left:
+            self._end(document)  # nobody else is there to watch it
+            return
         live = document.live
         died = live is not None and live.state == "died"
         if died:
@@ -127,7 +133,18 @@ class Demo(QObject):
             ("Restart", restart),
         )
 
+    def _on_went_on(self, document: Document, after: Document) -> None:
+        process = self.processes.pop(document, None)
+        if process is not None:
+            document.phase_changed.disconnect(self._on_phase, missing_ok=True)
+            self.processes[after] = process
+            after.phase_changed.connect(self._on_phase)
+
     def _on_removed(self, document: Document) -> None:
+        self._end(document)
+
+    def _end(self, document: Document) -> None:
+        """End the process of a document, if it has one."""
         process = self.processes.pop(document, None)
         if process is None:
             return
@@ -147,6 +164,8 @@ class Demo(QObject):
         for process in self._all():
             process.end()
         self.window.session.removed.disconnect(self._on_removed, missing_ok=True)
+        went_on = self.window.workspace.attaching.went_on
+        went_on.disconnect(self._on_went_on, missing_ok=True)
         for document in self.processes:
             document.phase_changed.disconnect(self._on_phase, missing_ok=True)
 

@@ -60,6 +60,9 @@ def sentence_of(document: Document, several: bool = False) -> Sentence:
     errors, others = problem_counts(document.recording)
     if phase is Phase.STOPPED and document.live is not None:
         parts.append(" It is no longer watched.")
+        if document.live.stopped:
+            tone = _worse(tone, "warning")
+            parts.append((" The run goes on, but its recording has stopped.", True))
     elif phase is Phase.STOPPED:
         tone = _worse(tone, "warning")
         done, total = document.progress
@@ -105,6 +108,10 @@ def _live(document: Document, name: tuple[str | Part, ...]) -> Sentence:
         if live.lost:
             tone = "warning"
             parts.append((f" {live.lost:,} records were dropped.", True))
+        if live.refused:
+            tone = "warning"
+            refused = counted(live.refused, "message")
+            parts.append((f" The run refused {refused}.", True))
         if live.stopped:
             tone = "warning"
             parts.append((f" Nothing more is kept: {live.stopped}.", True))

@@ -106,9 +106,15 @@ class Mirror:
             r.Dropped(r.SENSELESS_PACKETS, 1, wall_ns=time.time_ns(), why=why[:WORDS])
         )
 
-    def fail(self, what: str, message: str) -> None:
+    @property
+    def began(self) -> int | None:
+        """Which row of the run, counted from 0, is the first; None before any."""
+        return self._merger.began
+
+    def fail(self, what: str, message: str, row: int = -1) -> None:
         """Record how the run failed, as far as that was seen from here."""
-        self._recorder.failure(r.Failure(what, message, wall_ns=time.time_ns()))
+        failure = r.Failure(what, message, row=row, wall_ns=time.time_ns())
+        self._recorder.failure(failure)
 
     def flush(self) -> None:
         """Let all that arrived be in the file."""

@@ -37,6 +37,7 @@ WATCH_S = 0.5
 LOST_S = 5.0  # of silence
 TIDY_S = 10.0  # from giving freed memory back to doing it again; takes 1 ms
 STEPS = "native"  # the table of native steps
+STOPPED = "recording_stopped"  # in a run's state: why its own recording has
 NO_WORD = "its process died without a word"
 
 
@@ -59,7 +60,8 @@ class LiveSource:
     """A run that is watched; see :class:`isoscope.core.recording.source.Source`.
 
     Where the tap records to a file on this machine, that file is read, with all of the
-    run's history. Otherwise a mirror is, which begins at the joining.
+    run's history. Otherwise a mirror is, which begins at the joining. Where the file
+    grows no more, `left` says so, and `onward` gives a source of what comes next.
 
     Parameters
     ----------
@@ -71,6 +73,8 @@ class LiveSource:
         What may be kept in memory of what was read: half for values, of which the
         oldest are dropped and read again from the file when they are looked at, half
         for the columns of the steps, which lie in files beyond it.
+    after
+        What this one goes on after; what is missing between is told.
 
     Raises
     ------
@@ -87,8 +91,10 @@ class LiveSource:
         keep: Path | None = None,
         overwrite: bool = False,
         memory_bytes: int = MEMORY_BYTES,
+        after: LiveSource | None = None,
     ) -> None:
         self.run = run
+        self._after = after
         self.told: dict[str, Any] = {}
         self.last_words = ""
         self.missed = 0
@@ -98,6 +104,7 @@ class LiveSource:
         self._mirror: Mirror | None = None
         try:
             self.welcome = self._join()
+            self._stream = self.welcome.state.get("stream", 0)
             self._reader = self._open(keep, overwrite)
         except BaseException:
             self._client.close()
@@ -130,7 +137,8 @@ class LiveSource:
     def _open(self, keep: Path | None, overwrite: bool) -> LabelledSource:
         """The run's own file where it can be had, else a mirror."""
         welcome = self.welcome
-        if welcome.record and keep is None and welcome.host == process.host():
+        grows = welcome.record and not welcome.state.get(STOPPED)
+        if grows and keep is None and welcome.host == process.host():
             with suppress(IsoscopeError, OSError):
                 return LabelledSource(Path(welcome.record))
         self._mirror = Mirror(keep, overwrite=overwrite)
@@ -164,7 +172,26 @@ class LiveSource:
     @property
     def whole(self) -> bool:
         """Whether it has the run's history from before the joining, as far as known."""
-        return self._mirror is None or self._mirror.whole
+        return self._mirror is None or (self._mirror.whole and not self._stream)
+
+    @property
+    def left(self) -> str:
+        """Why nothing more of a run that goes on comes in here; empty while it does."""
+        told = self.told
+        if self._mirror is None or told.get("stream", 0) > self._stream:
+            return str(told.get(STOPPED, ""))
+        return ""
+
+    def onward(self) -> LiveSource:
+        """The same run from now on, as a mirror, for where this one is left.
+
+        Raises
+        ------
+        ReadError, WriteError
+            As the constructor.
+        """
+        memory_bytes = 2 * self._spill.memory_bytes  # as they were set
+        return LiveSource(self.run, memory_bytes=memory_bytes, after=self)
 
     def preview(self, event: int | None = None) -> Recording | None:
         """Read one native step, as a recording of one row."""
@@ -186,12 +213,15 @@ class LiveSource:
             try:
                 self._reader.index(progress, cancelled)
                 self._follow(progress, cancelled)
+            except CancelledError:
+                if not self._stop.is_set():  # what came stays, and is whole
+                    with suppress(IsoscopeError):
+                        self._conclude(progress)
+                raise
             finally:
                 self._client.close()
-            if self._mirror is not None:
-                self._mirror.finish()
-            self._refresh(progress)
-            if self._mirror is None and self._phase is Phase.DIED:
+            self._conclude(progress)
+            if self._mirror is None and (self._phase is Phase.DIED or self.left):
                 # Its own file says by itself that its writer is gone.
                 self._refresh(progress, sure=True)
 
@@ -253,9 +283,7 @@ class LiveSource:
     @property
     def stopped(self) -> str:
         """Why nothing is recorded any more, the run's end aside; empty while it is."""
-        if self._mirror is not None and self._mirror.stopped:
-            return self._mirror.stopped
-        return str(self.told.get("recording_stopped", ""))
+        return (self._mirror.stopped if self._mirror is not None else "") or self.left
 
     def control(
         self,
@@ -276,7 +304,7 @@ class LiveSource:
 
     def _follow(self, progress: Progress | None, cancelled: Cancel | None) -> None:
         refresh = watch = tidied = time.monotonic()
-        while not self._phase.over:
+        while not (self._phase.over or self.left):
             if self._stop.is_set() or (cancelled is not None and cancelled()):
                 raise CancelledError(f"watching {self.run.address} was stopped")
             if self._mirror is not None and self._mirror.behind:
@@ -311,14 +339,25 @@ class LiveSource:
             self._phase = Phase.RUNNING
 
     def _take_data(self, message: m.Data, packet: Packet) -> None:
-        if self._mirror is None:
+        if self._mirror is None or self.left:
             return
         self.missed += message.missed
         try:
             self._mirror.take(packet, message.missed)
         except PacketError as error:
             self._mirror.refuse(one_line(error))
+        self._tell_between()
         self._client.credit(message.sequence)
+
+    def _tell_between(self) -> None:
+        """Record, once, what is missing between the source before and this one."""
+        mirror, after = self._mirror, self._after
+        if mirror is None or after is None or mirror.began is None:
+            return
+        self._after = None
+        lost = 0 if self._stream else mirror.began - after.event_count
+        between = f"; {lost:,} steps after that are missing" if lost > 0 else ""
+        mirror.fail("recording", f"{after.left}{between}", row=0)
 
     def _watch(self) -> None:
         """Notice a run that ended without saying so."""
@@ -337,8 +376,19 @@ class LiveSource:
 
     def _over(self, phase: Phase, words: str) -> None:
         self._phase, self.last_words = phase, words
-        if phase is Phase.DIED and self._mirror is not None:
-            self._mirror.fail("run", words)
+
+    def _conclude(self, progress: Progress | None) -> None:
+        """Have all that came in the mirror, and how the run ended unless it told."""
+        mirror = self._mirror
+        if mirror is not None and self._phase is Phase.DIED:
+            mirror.flush()
+            self._refresh(progress)
+            told = [failure.message for failure in self._reader.labelled.failures()]
+            if self.last_words not in told:
+                mirror.fail("run", self.last_words)
+        if mirror is not None:
+            mirror.finish()
+        self._refresh(progress)
 
     def _refresh(self, progress: Progress | None, *, sure: bool = False) -> None:
         if self._reader.refresh(sure=sure) and progress is not None:

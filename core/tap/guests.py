@@ -106,7 +106,9 @@ class Guests:
             self._take_windows(window, message)
         else:
             self._send(identity, m.encode(m.Refused(why=FIRST)))
-            raise m.WireError("unexpected", "a message of a stranger")
+            # One that was silent for too long doesn't know that it was forgotten.
+            if not isinstance(message, m.Alive | m.Credit | m.Bye):
+                raise m.WireError("unexpected", "a message of a stranger")
 
     def _welcome(self, identity: bytes, hello: m.Hello) -> None:
         run = self._run
@@ -120,6 +122,9 @@ class Guests:
             why = f"{MAX_WINDOWS} windows look at this run already"
             self._send(identity, m.encode(m.Refused(why=why)))
             return
+        while merged := self._stream.take():  # is no news to who joins
+            self.show(merged)
+        number = self._stream.number
         welcome = m.Welcome(
             run=run.run,
             name=run.name,
@@ -128,7 +133,7 @@ class Guests:
             host=run.host,
             began_ns=run.began_ns,
             record=run.record,
-            state=self._session.state,
+            state=self._session.state | ({"stream": number} if number else {}),
         )
         if not self._send(identity, m.encode(welcome)):
             return
@@ -147,6 +152,7 @@ class Guests:
             state = self._stream.latest.packet()
             while merged := self._stream.take():  # is in that state
                 self.show(merged)
+            window.stream = self._stream.number
         self._windows[identity] = window
         if state is not None:
             self._show(window, state, {})
@@ -232,9 +238,9 @@ class Guests:
 
     def show(self, packet: Packet) -> None:
         """Send what was merged to all windows that want it."""
-        references = self._stream.latest.references
+        references, number = self._stream.latest.references, self._stream.number
         for window in list(self._windows.values()):
-            if window.data:
+            if window.data and window.stream == number:
                 self._show(window, packet, references)
 
     def _show(

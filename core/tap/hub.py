@@ -40,6 +40,7 @@ WATCH_S = 0.5  # between two looks whether workers live
 DRAIN_S = 1.0  # for workers' last packets, at the end
 FAREWELL_S = 0.5  # for windows to take the last one
 AT_ONCE = 256  # messages received before the next look at the rest
+SAY_AGAIN_S = 60.0  # from telling of refused messages to telling of more
 DOING = "tapping"
 
 
@@ -75,6 +76,9 @@ class Hub:
         self._local = stream.source("session")
         self._guests = Guests(session, stream, run, self._send, self.refused)
         self._state: dict[str, Any] | None = None
+        self._told_stream = 0
+        self._told_refused: dict[str, int] = {}
+        self._said_refused, self._said_s = 0, float("-inf")
         self._closing = threading.Event()
         self._why = ""
         self._file: Path | None = None
@@ -232,6 +236,10 @@ class Hub:
         self._stream.watch(self._guests.watching)
 
     def _watch(self, now: float) -> None:
+        self._tell_refused(now)
+        if self._stream.number != self._told_stream:
+            self._told_stream = self._stream.number
+            self._session.tell(stream=self._told_stream)
         for worker in self._guests.lost_workers(now):
             lanes = worker.lanes
             named = ", ".join(map(str, lanes)) or "none yet"
@@ -247,6 +255,21 @@ class Hub:
                         detail={"process": worker.process, "environments": lanes},
                     )
                 )
+
+    def _tell_refused(self, now: float) -> None:
+        """Tell windows what was refused; say it, too, but not often."""
+        refused = dict(self.refused)
+        if refused != self._told_refused:
+            self._told_refused = refused
+            self._session.tell(refused=refused)
+        count = sum(refused.values())
+        if count > self._said_refused and now - self._said_s >= SAY_AGAIN_S:
+            self._said_refused, self._said_s = count, now
+            kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(refused.items()))
+            self._session.say(
+                f"{count:,} message{'s' * (count != 1)} to the run at "
+                f"{self.run.address} refused ({kinds}); the run goes on"
+            )
 
     def _flush(self) -> None:
         """Send what other threads left."""
@@ -276,6 +299,7 @@ class Hub:
         while self._stream.behind and time.monotonic() < deadline:
             time.sleep(TICK_S)
         self._merge()
+        self._tell_refused(float("inf"))
         self._stream.close()  # before a window hears that it is whole
         while merged := self._stream.take():
             guests.show(merged)

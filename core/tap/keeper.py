@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from isoscope.core.errors import IsoscopeError, UsageError
 from isoscope.core.tap import messages as m
 from isoscope.core.tap import process
+from isoscope.core.tap.kept import source_name
 from isoscope.core.tap.merge import PacketError
 from isoscope.core.tap.merged import MergedStream, open_recorder
 from isoscope.core.tap.pipe import Said, all_said, say
@@ -138,8 +139,7 @@ class Keeper:
         stream = self._stream
         source = self._sources.get(number)
         if source is None:
-            name = "session" if number == 0 else f"worker {number}"
-            source = self._sources[number] = stream.source(name)
+            source = self._sources[number] = stream.source(source_name(number))
         try:
             source.take(packet)
         except PacketError as error:

@@ -1,7 +1,8 @@
 """The hub's side of a keeper: a merged stream that another process merges and writes.
 
 To the hub it is what `MergedStream` is. What it is given is sent on at once; windows
-get what comes back.
+get what comes back. Where the keeper has ended, nothing is written any more; what comes
+then is merged here, while windows want it.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ from typing import TYPE_CHECKING, Any
 from isoscope.core.errors import UsageError, WriteError
 from isoscope.core.tap import messages as m
 from isoscope.core.tap import process
+from isoscope.core.tap.defined import Defined
 from isoscope.core.tap.merge import PacketError
+from isoscope.core.tap.merged import MergedStream
 from isoscope.core.tap.packet import Packet
 from isoscope.core.tap.pipe import Said, all_said, hear, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from isoscope.core.tap.merge import Merger
 
 # The paths first: the package may be found by them alone.
 CODE = (
@@ -36,6 +41,9 @@ FLYING_BYTES = 32 << 20  # sent and not taken yet
 BEGIN_S = 60.0  # on a machine that is very busy
 STATE_S = 5.0
 END_S = 60.0
+
+
+DEFINED_WRONG = (KeyError, TypeError, ValueError, AttributeError)
 
 
 class UnavailableError(Exception):
@@ -50,6 +58,12 @@ class KeptStream:
     tell
         Called once, with one line, if the recording stops early; from any thread.
 
+    Attributes
+    ----------
+    number
+        Which stream of the run it gives: another one than before once the keeper has
+        ended. What was told of one makes no sense with what is told of another.
+
     Raises
     ------
     UnavailableError
@@ -62,12 +76,15 @@ class KeptStream:
         self, record: str | Path, *, overwrite: bool, tell: Callable[[str], None]
     ) -> None:
         self.latest = Latest(self)
+        self.number = 0
         self._path = Path(record)
         self._tell = tell
         self._flying = 0
         self._sources = 0
         self._watched = False
         self._over = self._stopped = False
+        self._next = 1  # the number of the stream after the keeper's
+        self._here: MergedStream | None = None  # that one, while windows look
         self._listener: threading.Thread | None = None
         self._lengths: dict[str, int] = {}
         self._closed = threading.Event()
@@ -121,11 +138,18 @@ class KeptStream:
 
     def take(self) -> Packet:
         """What was merged since, if windows look; else an empty packet."""
-        if not self._merged:
+        over = self._over  # before its last words are looked for
+        if self._merged:
+            packet, named = self._merged.popleft()
+            blobs = dict(packet.blobs)
+            self.latest.references = {n: blobs[n] for n in named if n in blobs}
+            return packet
+        if over:
+            self.number = self._next
+        if self._here is None:
             return Packet()
-        packet, named = self._merged.popleft()
-        blobs = dict(packet.blobs)
-        self.latest.references = {n: blobs[n] for n in named if n in blobs}
+        packet = self._here.take()
+        self.latest.references = self._here.latest.references
         return packet
 
     def length(self, table: str) -> int:
@@ -138,6 +162,9 @@ class KeptStream:
             self._watched = False
             self._merged.clear()
             self._say("watch", False)
+            if self._here is not None:
+                self._here = None
+                self._next += 1
 
     def close(self) -> None:
         """Have the rest written and the end marked, and wait for that."""
@@ -150,8 +177,13 @@ class KeptStream:
 
     # -- both ways --
 
+    @property
+    def here(self) -> MergedStream | None:
+        """What merges in the keeper's place, where it has ended and windows look."""
+        return self._here
+
     def give(self, number: int, packet: Packet) -> None:
-        """Send a source's packet on.
+        """Send a source's packet on, as long as there is a keeper.
 
         Raises
         ------
@@ -171,7 +203,13 @@ class KeptStream:
         self._state.clear()
         self._watched = True
         self._say("watch", True)
-        self._state.wait(STATE_S)
+        if not self._over:
+            self._state.wait(STATE_S)
+        if self._over:
+            if self._here is None:
+                self._here = MergedStream(None)
+                self._here.take()  # what every stream defines
+            return self._here.latest.packet()
         state, self._told_state = self._told_state, Packet()
         return state
 
@@ -258,6 +296,8 @@ class Source:
     def __init__(self, stream: KeptStream, number: int) -> None:
         self._stream = stream
         self._number = number
+        self._defined = Defined()
+        self._merger: Merger | None = None
 
     def take(self, packet: Packet) -> None:
         """Have a packet merged.
@@ -265,9 +305,30 @@ class Source:
         Raises
         ------
         PacketError
-            If an earlier one made no sense.
+            If it makes no sense, or an earlier one made none.
         """
-        self._stream.give(self._number, packet)
+        here = self._stream.here
+        if here is not None:
+            self._merge(here, packet)
+        else:
+            self._merger = None
+            self._stream.give(self._number, packet)
+        try:
+            self._defined.take(packet)
+        except DEFINED_WRONG as error:
+            raise PacketError(f"{type(error).__name__}: {error}") from None
+
+    def _merge(self, here: MergedStream, packet: Packet) -> None:
+        """Merge it here; what was defined before comes first."""
+        if self._merger is None or self._merger.target is not here.target:
+            self._merger = here.source(source_name(self._number))
+            self._merger.take(self._defined.packet())
+        self._merger.take(packet)
+
+
+def source_name(number: int) -> str:
+    """What a source is called."""
+    return "session" if number == 0 else f"worker {number}"
 
 
 def _sockets() -> tuple[socket.socket, socket.socket]:

@@ -27,7 +27,14 @@ class MergedStream:
     ----------
     recorder
         The file that gets all of it, or None.
+
+    Attributes
+    ----------
+    number
+        Which stream of the run it is; see `KeptStream`.
     """
+
+    number = 0
 
     def __init__(self, recorder: Recorder | None) -> None:
         self.recorder = recorder

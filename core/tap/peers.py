@@ -51,11 +51,14 @@ class Window(Peer):
     ----------
     data
         Whether it wants data.
+    stream
+        The number of the stream that it gets.
     missed
         Records that were left out since the last packet.
     """
 
     data: bool = True
+    stream: int = 0
     limit_bytes: int = WINDOW_BYTES
     sequence: int = 0
     missed: int = 0

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from isoscope.app.demo.live_settings import ENDLESS, LiveDemo
 from isoscope.app.demo.settings import DemoSettings
 from isoscope.app.panels import PANELS
+from isoscope.widgets.document import Phase
 from tests.app import stand_ins
 
 if TYPE_CHECKING:
@@ -141,6 +142,21 @@ def test_closing_the_document_ends_the_process(make_window, panels, qtbot):
     qtbot.waitUntil(lambda: not process.running, timeout=PATIENCE_MS)
     assert not window.demo.processes
     assert window.frame.message_bar.current is None
+
+
+def test_a_demo_that_is_watched_no_longer_ends(make_window, panels, qtbot):
+    window = make_window(panels=panels)
+    document = started(window, qtbot)
+    process = window.demo.processes[document]
+    window.workspace.cancel(document)
+    qtbot.waitUntil(lambda: document.phase is Phase.STOPPED, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: not process.running, timeout=PATIENCE_MS)
+    assert not window.demo.processes
+    assert window.frame.message_bar.current is None
+    qtbot.waitUntil(lambda: not window.workspace.busy, timeout=PATIENCE_MS)
+    assert document.recording.complete
+    assert document.analysis.audit is not None
+    assert not [f for f in document.findings if f.id == "incomplete-recording"]
 
 
 def test_what_can_not_start_says_why_and_leaves_nothing(make_window, panels, qtbot):

@@ -283,6 +283,46 @@ def test_a_run_that_dies_says_its_last_words(window, follow, run, qtbot):
     assert "12 dropped" in state_text(document)
 
 
+def test_a_run_whose_recording_stops_is_watched_on(
+    window, follow, run, qtbot, tmp_path
+):
+    document = follow(3)
+    after = TestSource(tmp_path / "after.isoscope.h5", envs=4, sources=2)
+    run.leave("recording to run stopped: no space is left, and the run goes on", after)
+    qtbot.waitUntil(lambda: window.session.active is not document, timeout=10_000)
+    assert document.phase is Phase.STOPPED
+    assert any("recording has stopped" in str(p) for p in sentence_of(document).parts)
+    assert "no longer watched" in state_text(document)
+    second = window.session.active
+    assert second.name == f"{document.name}, going on"
+    assert window.session.clock.state.follow
+    assert "no space is left" in window.frame.message_bar.text
+    after.go(4)
+    wait_rows(qtbot, second, after)
+    # Who looks back is left there, and has the way on in the bar.
+    window.session.clock.seek(1)
+    last = TestSource(tmp_path / "last.isoscope.h5", envs=4, sources=2)
+    after.leave("recording to run stopped: it was killed, and the run goes on", last)
+    bar = window.frame.message_bar
+    qtbot.waitUntil(lambda: "it was killed" in bar.text, timeout=10_000)
+    assert window.session.active is second
+    assert bar.act.text() == "Show"
+    qtbot.mouseClick(bar.act, Qt.MouseButton.LeftButton)
+    assert window.session.active is window.session.documents[-1]
+    assert window.session.active.source is last
+    assert window.session.clock.state.follow
+    last.end()
+
+
+def test_of_messages_that_a_run_refused_the_count_is_told(window, follow, run, qtbot):
+    document = follow(3)
+    run.told = {**run.told, "refused": {"malformed": 9_998, "oversized": 2}}
+    qtbot.waitUntil(lambda: document.live.refused == 10_000, timeout=10_000)
+    assert "refused 10,000 messages" in said(window)
+    assert "10,000 refused" in state_text(document)
+    assert "10,000 messages to the run refused" in tooltip(document)
+
+
 def test_it_can_be_watched_no_longer_and_be_closed(window, follow, run, qtbot):
     document = follow(3)
     window.workspace.cancel(document)

@@ -45,6 +45,8 @@ class TestSource:
         self._reader = LabelledSource(path)
         self.told: dict[str, Any] = {}
         self.last_words, self.stopped, self.whole = "", "", True
+        self.left = ""
+        self.next: TestSource | None = None  # where this one is left
         self.memory = Memory(1 << 20, 128 << 20)
         self.phase = Standing.RUNNING
         self.asked: list[tuple[str, dict[str, Any]]] = []
@@ -73,6 +75,15 @@ class TestSource:
         self.run.go(turns)
         self.recorder.flush(10)
 
+    def leave(self, why: str, after: TestSource) -> None:
+        """Let its recording stop, and another source be what comes next."""
+        self.next, self.stopped = after, why
+        self.left = why
+
+    def onward(self) -> TestSource:
+        assert self.next is not None
+        return self.next
+
     def end(self, phase: Standing = Standing.ENDED, words: str = "") -> None:
         """Let the run end."""
         self.recorder.close()
@@ -85,7 +96,7 @@ class TestSource:
         self._reader.index(progress, cancelled)
         over = False
         while not over:
-            over = self.phase.over
+            over = self.phase.over or bool(self.left)
             if self.closed or (cancelled is not None and cancelled()):
                 raise CancelledError("watching was stopped")
             if self._reader.refresh() and progress is not None:

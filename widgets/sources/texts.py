@@ -85,6 +85,8 @@ def live_text(document: Document) -> str:
     parts.append(f"{document.rows:,} step{'s' * (document.rows != 1)}")
     if live is not None and live.lost:
         parts.append(f"{live.lost:,} dropped")
+    if live is not None and live.refused:
+        parts.append(f"{live.refused:,} refused")
     return " · ".join(parts)
 
 
@@ -103,6 +105,8 @@ def live_lines(document: Document) -> list[str]:
             "here from the joining on: its steps before are not in this window"
         )
     lines += [f"{count:,} {what} dropped" for what, count in live.dropped]
+    if live.refused:
+        lines.append(f"{counted(live.refused, 'message')} to the run refused")
     if live.stopped:
         lines.append(f"nothing more is kept: {live.stopped}")
     if live.memory is not None:

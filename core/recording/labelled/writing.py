@@ -7,6 +7,7 @@ the file is closed as it is, and from then on everything is refused.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 FLUSH_S = 0.4  # so that a kill in the middle of a flush loses less than a second, too
 PACK_BLOBS_FROM = 256  # bytes; smaller ones are kept as they are
 COMPACT_BELOW = 32 << 20  # bytes; such a file is written anew when it is whole
+SYSTEM_SAID = re.compile(r"error message = '([^']+)'")  # as libhdf5 quotes it
 
 
 class Writer:
@@ -188,7 +190,8 @@ class Writer:
     def _stop(self, error: Exception) -> None:
         self.intake.stop()
         told = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        why = one_line(told)  # libhdf5's words are several
+        said = SYSTEM_SAID.search(told)  # libhdf5's words are many
+        why = one_line(said[1] if said else told)
         path = self._container.path
         self.stopped = (
             f"recording to {path} stopped: {why}; what was written until then can be "

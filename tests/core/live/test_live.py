@@ -37,21 +37,29 @@ class Window:
     """A window that follows a run in a thread."""
 
     def __init__(self, run: runtime.Run | None = None, **options: Any) -> None:
-        self.source = LiveSource(run or discovery.find(), **options)
+        self.follow(LiveSource(run or discovery.find(), **options))
+
+    def follow(self, source: LiveSource) -> None:
+        self.source = source
         self.error: Exception | None = None
         self.grown: list[int] = []
+        self._cancelled = threading.Event()
         self._thread = threading.Thread(target=self._follow)
         self._thread.start()
 
     def _follow(self) -> None:
         try:
-            self.source.index(lambda done, _: self.grown.append(done))
+            grown = self.grown.append
+            self.source.index(lambda done, _: grown(done), self._cancelled.is_set)
         except Exception as error:  # noqa: BLE001 the test looks at it
             self.error = error
 
     @property
     def rows(self) -> int:
         return len(self.source.recording)
+
+    def cancel(self) -> None:
+        self._cancelled.set()
 
     def wait(self) -> None:
         self._thread.join(60)
@@ -152,6 +160,22 @@ def test_of_control_steps_it_is_told_too_that_the_first_are_not_there(
     windows.append(late := Window())
     until(lambda: late.rows >= 1)
     assert not late.source.whole
+    tap.detach()
+
+
+def test_what_came_is_whole_where_it_is_watched_no_longer(
+    windows: list[Window],
+) -> None:
+    env = tap.attach(FakeEnv(), name="mine")
+    windows.append(window := Window())
+    until(lambda: hub()._guests.watching)
+    run(env, 5)
+    until(lambda: window.rows == 10)
+    window.cancel()
+    window.wait()
+    assert isinstance(window.error, CancelledError)
+    assert window.source.recording.complete
+    assert not window.source.recording.problems
     tap.detach()
 
 
@@ -280,7 +304,7 @@ def test_a_run_that_raises_says_why(windows: list[Window]) -> None:
     assert window.source.phase is Phase.DIED
     assert window.source.last_words == "ValueError: this environment fails here"
     failures = window.source.reader.labelled.failures()
-    assert [f.what for f in failures] == ["step", "program", "run"]
+    assert [f.what for f in failures] == ["step", "program"]
 
 
 def test_what_a_slow_window_misses_is_told() -> None:

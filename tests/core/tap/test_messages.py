@@ -150,7 +150,9 @@ def sender() -> Iterator[zmq.Socket[bytes]]:
     context.term()
 
 
-def test_a_hub_refuses_and_counts_ten_thousand(sender: zmq.Socket[bytes]) -> None:
+def test_a_hub_refuses_and_counts_ten_thousand(
+    sender: zmq.Socket[bytes], capfd: pytest.CaptureFixture[str]
+) -> None:
     """From a stranger and from a worker: the run goes on, and others may join it."""
     env = tap.attach(FakeEnv())
     session = tap.current()
@@ -180,6 +182,31 @@ def test_a_hub_refuses_and_counts_ten_thousand(sender: zmq.Socket[bytes]) -> Non
         if isinstance(message, m.Welcome):
             break
     assert isinstance(message, m.Welcome)
+    until(lambda: session.state.get("refused") == dict(hub.refused))
+    refused = [
+        line for line in capfd.readouterr().err.splitlines() if "refused" in line
+    ]
+    assert len(refused) == 1  # and not again for a while
+    assert "malformed" in refused[0]
+    count = sum(hub.refused.values())
+    sender.send_multipart([b"nothing"])
+    until(lambda: sum(hub.refused.values()) == count + 1)
+    tap.detach()
+    (at_last,) = capfd.readouterr().err.splitlines()
+    assert f"{count + 1:,} messages" in at_last
+
+
+def test_who_was_forgotten_is_not_refused(sender: zmq.Socket[bytes]) -> None:
+    tap.attach(FakeEnv())
+    session = tap.current()
+    assert session is not None
+    hub: Any = session.outlet
+    sender.connect(hub.run.address)
+    for message in (m.Alive(), m.Credit(sequence=3), m.Bye()):
+        sender.send_multipart(m.encode(message))
+        answer, _ = m.decode(sender.recv_multipart())
+        assert isinstance(answer, m.Refused)
+    assert not hub.refused
 
 
 def test_no_socket_has_heartbeats() -> None:
