@@ -256,7 +256,8 @@ class ClocksPanel(Panel):
             stack.set_specs(shown)
             stack.set_theme(self.tokens, self.font())
         self.nothing.setVisible(not shown and document.rows > 0)
-        self.canvas.setVisible(bool(shown))
+        for part in (self.canvas, stack):
+            part.setVisible(bool(shown))
         stack.goes_on = document.phase is Phase.LIVE
         rows = max(document.expected_rows, 1)
         span = self._spans.get(document, Span.whole(rows)).grown(rows)

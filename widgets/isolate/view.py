@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 LATEST = "its latest state"
-NOT_CHOSEN = f"{LATEST}; a click on another's row or lane shows that one's"
+NOT_CHOSEN = f"{LATEST}; click a row or lane to see another's"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

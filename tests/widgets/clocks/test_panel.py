@@ -206,9 +206,11 @@ def test_what_is_not_recorded_is_told_in_place_of_plots(
     assert panel.nothing.isVisible()
     assert "neither h nor the scene's time" in panel.nothing.text()
     assert not panel.canvas.isVisible()
+    assert not panel.canvas.stack.isVisible()
     session.add(analysed_document(recordings / MISSED))
     qtbot.waitUntil(panel.settled)
     assert panel.canvas.isVisible()
+    assert panel.canvas.stack.isVisible()
     assert not panel.nothing.isVisible()
 
 
