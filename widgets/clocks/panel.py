@@ -40,9 +40,7 @@ if TYPE_CHECKING:
 GROWTH_MS = 200  # a growing recording is drawn anew at most so often
 BUDGET_S = 0.02  # of one event loop's turn, for what the plots need
 SLICE_S = 0.002  # of drawing at a time, where a recording only grew
-NO_CLOCK = (
-    "No clock over the steps is recorded: neither h nor the scene's time is told."
-)
+NO_CLOCK = "Neither recording, scene nor control time is told: no clock can be plotted."
 
 
 class _Holder(QWidget):

@@ -204,7 +204,7 @@ def test_what_is_not_recorded_is_told_in_place_of_plots(
     session.add(made_document(silent))
     qtbot.waitUntil(panel.settled)
     assert panel.nothing.isVisible()
-    assert "neither h nor the scene's time" in panel.nothing.text()
+    assert "Neither recording, scene nor control time" in panel.nothing.text()
     assert not panel.canvas.isVisible()
     assert not panel.canvas.stack.isVisible()
     session.add(analysed_document(recordings / MISSED))
