@@ -31,6 +31,7 @@ _VERBS = {
     WORKER: "ended with their process",
     "program": "ended by an exception",
     "tap": "was not told any more",
+    "recording": "was not recorded for a while",
 }
 
 

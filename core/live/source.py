@@ -215,6 +215,7 @@ class LiveSource:
                 self._follow(progress, cancelled)
             except CancelledError:
                 if not self._stop.is_set():  # what came stays, and is whole
+                    self.recording.let_go = True
                     with suppress(IsoscopeError):
                         self._conclude(progress)
                 raise

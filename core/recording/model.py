@@ -263,6 +263,8 @@ class Recording:
         What could not be read, or should be known.
     complete
         Whether every event of the file is in here.
+    let_go
+        Whether somebody who followed it while it was written chose to have no more.
     expected_steps
         An upper bound of the rows to come, while it is being indexed; 0 if unknown.
     labels
@@ -293,6 +295,7 @@ class Recording:
     event_counts: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     complete: bool = False
+    let_go: bool = False
     expected_steps: int = 0
     labels: Labels | None = None
     real: np.dtype[Any] | None = None

@@ -36,7 +36,7 @@ def run(context: Context) -> Iterator[Finding]:
     subject = context.subject
     recording = subject.recording
     unread = [p for p in recording.problems if p.severity == "error"]
-    if unread or not recording.complete:
+    if unread or not (recording.complete or recording.let_go):
         ends = [p for p in recording.problems if p.where == "/end"]
         first = next(iter([*unread, *ends]), None)
         what = str(first) if first else "its index was stopped before the end"

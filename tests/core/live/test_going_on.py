@@ -12,6 +12,7 @@ import pytest
 
 from isoscope.core import tap
 from isoscope.core.live.source import LiveSource, Phase
+from tests.core.live.test_joined_late import found
 from tests.core.live.test_live import Window as Plain
 from tests.core.live.test_live import hub
 from tests.core.tap.fake import FakeEnv, run
@@ -178,6 +179,16 @@ def test_a_window_goes_on_where_the_disk_is_full(tmp_path: Path) -> None:
     third = onward(second)
     run(env, 4)
     until(lambda: third.rows == 8)
+    tap.detach()
+
+
+def test_nothing_is_wrong_with_a_file_that_is_watched_no_longer(tmp_path: Path) -> None:
+    _, window = recorded(tmp_path / "run.isoscope.h5")
+    window.cancel()
+    window.wait()
+    recording = window.source.recording
+    assert not recording.complete
+    assert "incomplete-recording" not in found(recording)
     tap.detach()
 
 
