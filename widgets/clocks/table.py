@@ -95,9 +95,7 @@ class FactsTable(QWidget):
 
     def height_in(self, width: int) -> int:
         """Height that the usual number of facts needs in this width."""
-        columns = _columns_in(width)
-        wraps = 1 if columns > 2 else 0  # in narrow columns some value needs two lines
-        return (-(-USUAL_FACTS // columns) + wraps) * self.line_px + 10
+        return -(-USUAL_FACTS // _columns_in(width)) * self.line_px + 10
 
     def sizeHint(self) -> QSize:  # noqa: N802
         """For the usual number of facts."""
