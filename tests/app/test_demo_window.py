@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from isoscope.app.demo.live_settings import ENDLESS, LiveDemo
 from isoscope.app.demo.settings import DemoSettings
 from isoscope.app.panels import PANELS
+from isoscope.core.live.source import LiveSource
 from isoscope.widgets.document import Phase
 from tests.app import stand_ins
 
@@ -157,6 +158,25 @@ def test_a_demo_that_is_watched_no_longer_ends(make_window, panels, qtbot):
     assert document.recording.complete
     assert document.analysis.audit is not None
     assert not [f for f in document.findings if f.id == "incomplete-recording"]
+
+
+def test_a_demo_goes_on_with_the_document_that_is_watched_on(
+    make_window, panels, qtbot
+):
+    window = make_window(panels=panels)
+    document = started(window, qtbot)
+    process, attaching = window.demo.processes[document], window.workspace.attaching
+    after = attaching.follow(LiveSource(document.source.run), document)
+    attaching.went_on.emit(document, after)
+    window.workspace.close(document)
+    qtbot.waitUntil(lambda: after.rows > 0, timeout=PATIENCE_MS)
+    assert process.running
+    assert window.demo.processes == {after: process}
+    os.kill(process.pid, signal.SIGKILL)
+    bar = window.frame.message_bar
+    qtbot.waitUntil(lambda: "The demo crashed" in bar.text, timeout=PATIENCE_MS)
+    window.workspace.close(after)
+    assert not window.demo.processes
 
 
 def test_what_can_not_start_says_why_and_leaves_nothing(make_window, panels, qtbot):

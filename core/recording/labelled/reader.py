@@ -392,8 +392,8 @@ class LabelledSource:
             )
         elif end is None and self.store.cut:
             told.append(
-                "cut: its writer died; up to a second before that may be missing, and "
-                "isoscope repair makes a clean copy"
+                "cut: its writer died or had to stop; up to a second before that may "
+                "be missing, and isoscope repair makes a clean copy"
             )
         elif end is None:
             told.append(
