@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from isoscope.app.analysing import PAUSED_BYTES, held_bytes
+from isoscope.app.document_jobs import DocumentJobs
 from isoscope.core.analysis import audited_so_far
 from isoscope.core.errors import CancelledError
 from isoscope.core.isolation.incremental import before_the_end
@@ -17,10 +18,10 @@ from isoscope.core.recording.registry import load
 from isoscope.widgets.diagnose.waiting import can_check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from isoscope.app.workers import Job, Workers
+    from isoscope.app.document_jobs import Tell
+    from isoscope.app.workers import Workers
     from isoscope.core.isolation.findings import Audit
     from isoscope.core.recording.source import Cancel
     from isoscope.widgets.session import Document, Session
@@ -39,58 +40,44 @@ class Checking:
         Called with an error and what was being done: shows it, and gives its one line.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        workers: Workers,
-        tell: Callable[[BaseException, str], str],
-    ) -> None:
-        self._workers, self._tell = workers, tell
-        self._jobs: dict[Document, Job[tuple[Audit, int]]] = {}
-        session.removed.connect(self._removed)
+    def __init__(self, session: Session, workers: Workers, tell: Tell) -> None:
+        self._jobs = DocumentJobs(session, workers, tell)
+        self.cancel = self._jobs.cancel  # nothing of it is kept
+        session.removed.connect(self._jobs.drop)
 
     @property
     def busy(self) -> bool:
         """Whether any run is being looked at."""
-        return bool(self._jobs)
+        return self._jobs.busy
 
     def start(self, document: Document) -> None:
         """Look at what there is of a run; tells how it went by `checking_changed`."""
         recording = document.source.recording
         path = recording.path
-        if document in self._jobs or path is None or not can_check(document):
+        if self._jobs.has(document) or path is None or not can_check(document):
             return
         if held_bytes(recording) > PAUSED_BYTES:
             document.set_checking(False, error=TOO_LONG)
             return
 
         def done(found: tuple[Audit, int]) -> None:
-            del self._jobs[document]
             document.set_live_audit(found[0], paused=True)
             document.set_checking(False, rows=found[1])
 
         def failed(error: BaseException) -> None:
-            del self._jobs[document]
             text = ""
             if not isinstance(error, CancelledError):
-                text = self._tell(error, f"checking what there is of {document.name}")
+                doing = f"checking what there is of {document.name}"
+                text = self._jobs.tell(error, doing)
             document.set_checking(False, error=text)
 
         document.set_checking(True)
-        self._jobs[document] = self._workers.start(
-            lambda job: checked(path, recording.name, job.cancelled), done, failed
+        self._jobs.start(
+            document,
+            lambda job: checked(path, recording.name, job.cancelled),
+            done,
+            failed,
         )
-
-    def cancel(self, document: Document) -> None:
-        """Stop; nothing of it is kept."""
-        job = self._jobs.get(document)
-        if job is not None:
-            job.cancel()
-
-    def _removed(self, document: Document) -> None:
-        job = self._jobs.pop(document, None)
-        if job is not None:
-            job.drop()
 
 
 def checked(path: Path, name: str, cancelled: Cancel) -> tuple[Audit, int]:

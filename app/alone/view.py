@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isoscope.app.alone.process import step_alone
+from isoscope.app.document_jobs import DocumentJobs
 from isoscope.core.errors import CancelledError
 from isoscope.core.summary import counted
 from isoscope.widgets.findings.alone import can_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from isoscope.app.analysing import Analysing
+    from isoscope.app.document_jobs import Tell
     from isoscope.app.workers import Job, Workers
     from isoscope.core.isolation.findings import Audit
     from isoscope.widgets.session import Document, Session
@@ -36,22 +36,22 @@ class SteppingAlone:
         session: Session,
         workers: Workers,
         analysing: Analysing,
-        tell: Callable[[BaseException, str], str],
+        tell: Tell,
     ) -> None:
-        self.session, self.workers = session, workers
-        self._analysing, self._tell = analysing, tell
-        self._jobs: dict[Document, Job[Audit]] = {}
-        session.removed.connect(self._removed)
+        self.session, self._analysing = session, analysing
+        self._jobs = DocumentJobs(session, workers, tell)
+        self.cancel = self._jobs.cancel  # nothing of it is kept
+        session.removed.connect(self._jobs.drop)
 
     @property
     def busy(self) -> bool:
         """Whether any is being stepped."""
-        return bool(self._jobs)
+        return self._jobs.busy
 
     def start(self, document: Document) -> None:
         """Step a document's environments again, if that can be and is not done yet."""
         path, analysis = document.recording.path, document.analysis
-        if document in self._jobs or not can_step(document):
+        if self._jobs.has(document) or not can_step(document):
             return
         assert path is not None
         assert analysis is not None
@@ -64,7 +64,6 @@ class SteppingAlone:
             return step_alone(path, substeps, progress, job.cancelled)
 
         def done(found: Audit) -> None:
-            del self._jobs[document]
             refused = "; ".join(n.reason for n in found.not_run)
             document.set_stepping_alone(None, refused)
             if refused:
@@ -81,29 +80,18 @@ class SteppingAlone:
             )
 
         def failed(error: BaseException) -> None:
-            del self._jobs[document]
             if isinstance(error, CancelledError):
                 text = ""
             else:
-                text = self._tell(error, f"stepping {document.name} again alone")
+                text = self._jobs.tell(error, f"stepping {document.name} again alone")
             document.set_stepping_alone(None, text)
 
         document.set_stepping_alone(0.0)
-        self._jobs[document] = self.workers.start(
+        self._jobs.start(
+            document,
             work,
             done,
             failed,
             lambda steps, total: document.set_stepping_alone(steps / total),
             lasting=True,
         )
-
-    def cancel(self, document: Document) -> None:
-        """Stop; nothing of it is kept."""
-        job = self._jobs.get(document)
-        if job is not None:
-            job.cancel()
-
-    def _removed(self, document: Document) -> None:
-        job = self._jobs.pop(document, None)
-        if job is not None:
-            job.drop()
