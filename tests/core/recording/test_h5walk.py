@@ -270,7 +270,7 @@ def test_a_writer_that_is_known_is_found_however_many_programs_there_are(
 def test_where_there_is_no_proc_nothing_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writers, "PROC", tmp_path / "none")
+    monkeypatch.setattr(procfs, "PROC", str(tmp_path / "none"))
     path = tmp_path / "run.h5"
     path.write_bytes(b"")
     with path.open("r+b"):
