@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pytest
 
+from isoscope.core import procfs
 from isoscope.core.recording import writers
 from isoscope.core.recording.registry import load
 from isoscope.core.recording.superdex.chunks import short_chunk
