@@ -93,6 +93,7 @@ class LiveSource:
         memory_bytes: int = MEMORY_BYTES,
         after: LiveSource | None = None,
     ) -> None:
+        give_back_freed()  # before there are threads
         self.run = run
         self._after = after
         self.told: dict[str, Any] = {}
@@ -109,7 +110,6 @@ class LiveSource:
         except BaseException:
             self._client.close()
             raise
-        give_back_freed()
         self._spill = Spill(tempfile.gettempdir(), memory_bytes // 2)
         self.set_memory(memory_bytes)
         self._reader.spill_to(self._spill)

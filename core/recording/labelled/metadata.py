@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import h5py
 
-METADATA_BYTES = 1 << 17
+METADATA_BYTES = 1 << 16
 CHUNKS_BYTES = 1 << 16  # of each dataset; 4 chunks
 
 
