@@ -53,7 +53,8 @@ def recorded(path: Path) -> tuple[Any, Window]:
 
 def kill_keeper() -> None:
     os.kill(hub()._stream._process.pid, signal.SIGKILL)
-    until(lambda: "recording_stopped" in tap.current().state)  # type: ignore[union-attr]
+    session: Any = tap.current()
+    until(lambda: "recording_stopped" in session.state)
 
 
 def fill_disk(env: Any, path: Path) -> int:
@@ -67,7 +68,7 @@ def fill_disk(env: Any, path: Path) -> int:
         steps += 1
         run(env, 1, seed=1)
         tap.stream("noise", steps, 0.0, 0.0, os.urandom(1 << 20))
-        until(lambda: hub()._stream.length("native") == 2 * steps)  # noqa: B023
+        until(lambda told=2 * steps: hub()._stream.length("native") == told)
         assert steps < 100
     return steps
 
@@ -133,7 +134,7 @@ def test_nobody_has_it_merged_where_nobody_looks(tmp_path: Path) -> None:
         window = Window()
         until(lambda: hub()._guests.watching)
         run(env, 2)
-        until(lambda: window.rows >= 4)  # noqa: B023
+        until(lambda window=window: window.rows >= 4)
         assert not window.source.whole
         window.close()
         until(lambda: stream.here is None)

@@ -91,8 +91,8 @@ def test_an_observation_of_another_dtype_loses_nothing(
     "given", [0.5, np.full(1, 0.5, np.float32), np.zeros((3, 3)), None, "a", [[1], []]]
 )
 def test_an_observation_of_another_shape_is_absent(watched: Tap, given: Any) -> None:
-    seen = lambda k: STILL if k == 2 else given  # noqa: E731
-    labelled = stepped(watched, Gives(VECTOR, seen))
+    env = Gives(VECTOR, lambda k: STILL if k == 2 else given)
+    labelled = stepped(watched, env)
     after = column(labelled, "observation_after")
     assert after.valid.tolist() == [False, False, True, False]
     assert column(labelled, "observation_before").valid.tolist() == [*[False] * 3, True]
@@ -185,7 +185,9 @@ def test_environments_that_threads_step_do_not_mix(watched: Tap) -> None:
     space = spaces.Dict({"a": spaces.Box(-1e9, 1e9, (40,), np.float64)})
 
     def gives(number: int) -> Any:
-        seen = lambda k: {"a": np.full(40, 1000.0 * number + k)}  # noqa: E731
+        def seen(k: int) -> dict[str, Any]:
+            return {"a": np.full(40, 1000.0 * number + k)}
+
         info = {"who": float(number), f"only {number}": 1.0, "list": []}
         return watched.attach(Gives(space, seen, info=info))
 
@@ -276,7 +278,7 @@ def test_what_was_before_the_tap_of_a_batch_is_absent(
         expected += [(1, 0, 0)] if mode is AutoresetMode.SAME_STEP else []
     assert [(t.episode, t.control_step, t.valid) for t in told] == expected
     before = column(labelled, "observation_before").valid[::2]
-    assert before[0] == False  # noqa: E712 of NumPy
+    assert not before[0]
     assert before[1]
 
 
